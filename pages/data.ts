@@ -254,11 +254,22 @@ export interface Names {
   readonly courses: ReadonlyMap<string, string>;
 }
 
-let names: { readonly revision: number; readonly names: Promise<Names> } | null = null;
+/** Reads once for each revision; after a failure, again. */
+export function perRevision<T>(read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly revision: number; readonly data: Promise<T> } | null = null;
+  return () => {
+    if (last?.revision === revision.peek()) return last.data;
+    const data = read();
+    last = { revision: revision.peek(), data };
+    data.catch(() => {
+      last = null;
+    });
+    return data;
+  };
+}
 
 /** The names of all rooms and courses; of very many, some show their ids. */
-export function readNames(): Promise<Names> {
-  if (names?.revision === revision.peek()) return names.names;
+export const readNames: () => Promise<Names> = perRevision(async () => {
   const read = async (
     path: '/schedule/rooms' | '/schedule/courses',
   ): Promise<ReadonlyMap<string, string>> => {
@@ -267,16 +278,9 @@ export function readNames(): Promise<Names> {
       data.flatMap(({ id, name }) => (id === null || name === null ? [] : [[id, name] as const])),
     );
   };
-  const both = Promise.all([read('/schedule/rooms'), read('/schedule/courses')]).then(([rooms, courses]) => ({
-    rooms,
-    courses,
-  }));
-  names = { revision: revision.peek(), names: both };
-  both.catch(() => {
-    names = null;
-  });
-  return both;
-}
+  const [rooms, courses] = await Promise.all([read('/schedule/rooms'), read('/schedule/courses')]);
+  return { rooms, courses };
+});
 
 export function rowOf(event: TimetableEvent, { rooms, courses }: Names): Row {
   const { id, title, roomId, courseId, lecturer, studyGroup, type } = event;

@@ -32,24 +32,26 @@ export const KIND_WORDS = {
 } as const;
 
 async function findHits(text: string, signal: AbortSignal): Promise<readonly Hit[]> {
-  const lists = await Promise.all(
-    KINDS.map(async (kind) => {
-      const { data } = await client.get(
-        PATHS[kind],
-        { q: text.slice(0, QUERY_LENGTH_MAX), limit: HITS_OF_KIND },
-        { signal },
-      );
-      return data.map(({ id, name, events }): Hit => {
-        const shown = name ?? shortId(id ?? '');
-        if (kind === 'group') return { kind, id: name ?? id ?? '', name: shown, events };
-        return { kind, id: id ?? `name:${name ?? ''}`, name: shown, events };
-      });
-    }),
-  );
+  const read = async (kind: (typeof KINDS)[number], query: object): Promise<Hit[]> => {
+    const { data } = await client.get(PATHS[kind], { ...query, limit: HITS_OF_KIND }, { signal });
+    return data.map(({ id, name, events, studyGroup }): Hit => {
+      const shown = name ?? shortId(id ?? '');
+      if (kind === 'group') return { kind, id: studyGroup ?? name ?? id ?? '', name: shown, events };
+      return { kind, id: id ?? `name:${name ?? ''}`, name: shown, events };
+    });
+  };
+  const q = text.slice(0, QUERY_LENGTH_MAX);
+  const [byCode, ...lists] = await Promise.all([
+    // The code of a group that has another name.
+    read('group', { studyGroup: [q] }),
+    ...KINDS.map((kind) => read(kind, { q })),
+  ]);
+  const groups = lists[KINDS.indexOf('group')] as Hit[];
+  groups.unshift(...byCode.filter(({ id }) => groups.every((each) => each.id !== id)));
   const lower = text.toLowerCase();
   // What begins with the text is meant more often than what merely contains it.
-  const rank = ({ name }: Hit): number =>
-    name.toLowerCase() === lower ? 0 : name.toLowerCase().startsWith(lower) ? 1 : 2;
+  const rank = ({ id, name }: Hit): number =>
+    name.toLowerCase() === lower || id === text ? 0 : name.toLowerCase().startsWith(lower) ? 1 : 2;
   return lists
     .map((list) => [...list].sort((a, b) => rank(a) - rank(b)))
     .sort((a, b) => (a[0] ? rank(a[0]) : 3) - (b[0] ? rank(b[0]) : 3))

@@ -24,9 +24,12 @@ export function noteName(target: Target, name: string): void {
 async function readName({ kind, id }: Target): Promise<string | null> {
   if (kind === 'room') return (await readNames()).rooms.get(id) ?? null;
   if (kind === 'course') return (await readNames()).courses.get(id) ?? null;
-  if (kind !== 'lecturer') return null;
-  const { data } = await client.get('/schedule/lecturers', { lecturerId: [id], limit: 1 });
-  return data[0]?.name ?? null;
+  if (kind === 'lecturer') {
+    const { data } = await client.get('/schedule/lecturers', { lecturerId: [id], limit: 1 });
+    return data[0]?.name ?? null;
+  }
+  const { data, total } = await client.get('/schedule/groups', { studyGroup: [id], limit: 1 });
+  return total === 1 ? (data[0]?.name ?? null) : null;
 }
 
 /** The name to show; until it is known, what stands for it. */
@@ -44,7 +47,7 @@ export function useNames(targets: readonly Target[]): void {
   useEffect(() => {
     if (given === null) return;
     for (const target of targets) {
-      if (target.kind === 'me' || target.kind === 'group' || target.id.startsWith(NAME_MARK)) continue;
+      if (target.kind === 'me' || target.id.startsWith(NAME_MARK)) continue;
       reading(() => readName(target)).then(
         (name) => name !== null && noteName(target, name),
         () => {},

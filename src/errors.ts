@@ -42,7 +42,7 @@ export const PARAMETER_FAULTS = {
   'too-many-values': 'The parameter has more values than allowed',
   'value-too-long': 'The value has more characters than allowed',
   'malformed-identifier': 'The value is not an identifier of this data set',
-  'malformed-snapshot': 'The value is neither the id of a snapshot nor an ETag or a version',
+  'malformed-snapshot': 'The value is neither the id of a snapshot nor an ETag, a version or a time',
   'malformed-text': 'The value is not well-formed text',
   'malformed-time': 'The value is not an RFC 3339 date-time with an offset',
   'malformed-date': 'The value is not a date that exists',

@@ -368,6 +368,10 @@ export const SNAPSHOTS_KEPT_MIN = 16;
 export const SNAPSHOT_DIFFERENCES_ENTRIES_MAX = 100_000;
 /** Entries of all differences between consecutive kept snapshots: 200,000 × 0.2 KB = 40 MB. */
 export const SNAPSHOT_HISTORY_ENTRIES_MAX = 200_000;
+/** Earlier rows kept with a change, for people who read what changed: 256 snapshots × 64 KiB = 16 MiB, if all are large. */
+export const EARLIER_ROWS_BYTES_MAX: number = 64 * KIB;
+/** More rows than this have more bytes than that: a row has at least 128 bytes. */
+export const EARLIER_ROWS_MAX: number = EARLIER_ROWS_BYTES_MAX / 128;
 /** Memory of a history entry during its creation: 300 bytes for the comparison and as much for the history. */
 export const DIFFERENCE_BYTES_PER_ENTRY = 640;
 /** Most bytes that V8 counts for a snapshot: above the 64 MiB that start a collection; two snapshots are less than half of the heap. */

@@ -8,12 +8,12 @@ import { client, noteVersion, readNames, rowOf, shortId, useLoaded } from '../da
 import { type Lesson, lessonsOf, spansOfDay } from '../lessons.js';
 import { Icon, Loading, Problem, Text } from '../parts.js';
 import { windowOf } from '../range.js';
-import { say, sayHour, sayTime, sayTimes } from '../speak.js';
+import { say, sayHour, sayNumber, sayTime, sayTimes } from '../speak.js';
 import { address, go, now, shownDate, today, zone } from '../store.js';
 import { choose } from '../targets.js';
 import { instantOf, wallTime } from '../time.js';
 import { titleOf } from './body.js';
-import { BuildingField, readAllRooms } from './rooms.js';
+import { BuildingField, type RoomFacts, readWantedRooms, SeatsField } from './rooms.js';
 import { DateBar } from './toolbar.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
@@ -23,7 +23,7 @@ const MINUTES_CHOICES = [30, 45, 60, 90, 120, 180, 240];
 const WEEKS_CHOICES = [1, 2, 4, 8, 12, 15];
 
 interface Day {
-  readonly rooms: readonly { readonly id: string; readonly name: string }[];
+  readonly rooms: readonly RoomFacts[];
   readonly lessons: ReadonlyMap<string, readonly Lesson[]>;
   readonly free: readonly FreeEntry[];
 }
@@ -70,7 +70,7 @@ async function readDay(date: string, signal: AbortSignal): Promise<Day> {
   };
   const [names, rooms, all, free] = await Promise.all([
     readNames(),
-    readAllRooms(building, seats, signal),
+    readWantedRooms(),
     events(),
     client.get('/schedule/free', freeQuery as never, { signal }),
   ]);
@@ -83,7 +83,12 @@ async function readDay(date: string, signal: AbortSignal): Promise<Day> {
       else known.push(lesson);
     }
   }
-  return { rooms, lessons, free: free.data };
+  // The smallest room that is large enough comes first.
+  const size = ({ capacity }: FreeEntry): number => capacity ?? Number.POSITIVE_INFINITY;
+  return {
+    ...{ rooms, lessons },
+    free: seats ? [...free.data].sort((a, b) => size(a) - size(b)) : free.data,
+  };
 }
 
 export function FreeRooms(): JSX.Element {
@@ -152,19 +157,8 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
           ))}
         </select>
       </label>
+      <SeatsField />
       <BuildingField />
-      <label>
-        {say('seats')}
-        <input
-          type="number"
-          min="1"
-          max="100000"
-          class="seats"
-          placeholder={say('seatsMin')}
-          value={more.seats ?? ''}
-          onChange={(event) => set({ seats: event.currentTarget.value })}
-        />
-      </label>
     </form>
   );
 }
@@ -196,6 +190,12 @@ function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Elemen
                 <Text>{entry.name ?? shortId(entry.id ?? '')}</Text>
               </strong>
               <span>{until(entry)}</span>
+              {(entry.capacity ?? null) !== null && (
+                <span>
+                  {say('seatCount', { n: entry.capacity ?? 0 })}
+                  {entry.building ? ` · ${entry.building}` : ''}
+                </span>
+              )}
             </button>
           </li>
         ))}
@@ -264,11 +264,17 @@ function Bars({
           </div>
         </div>
         <ul>
-          {rooms.map(({ id, name }) => (
+          {rooms.map(({ id, name, capacity }) => (
             <li key={id} class="bar">
               <button type="button" class="link bar-name" onClick={() => choose({ kind: 'room', id }, name)}>
                 <Text>{name}</Text>
                 {isFree.has(id) && <span class="hidden"> ({say('freeAt')})</span>}
+                {capacity !== null && (
+                  <span class="bar-seats" title={say('seatCount', { n: capacity })}>
+                    {sayNumber(capacity)}
+                    <span class="hidden"> {say('seats')}</span>
+                  </span>
+                )}
               </button>
               <div class="bar-day" data-free={isFree.has(id) || undefined}>
                 <span

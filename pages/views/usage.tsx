@@ -8,7 +8,7 @@ import { windowOf } from '../range.js';
 import { say, sayDate, sayHour, sayNumber } from '../speak.js';
 import { address, firstDay, go, shownDate, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
-import { BuildingField, readAllRooms } from './rooms.js';
+import { BuildingField, readWantedRooms, SeatsField } from './rooms.js';
 import { DateBar } from './toolbar.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
@@ -22,7 +22,7 @@ interface Usage {
 }
 
 async function readUsage(from: string, weeks: number, signal: AbortSignal): Promise<Usage> {
-  const { building, seats, kind } = address.peek().more;
+  const { kind } = address.peek().more;
   const window = windowOf(from, weeks * 7, zone.peek());
   const query = {
     startTime: new Date(window.from).toISOString(),
@@ -31,7 +31,7 @@ async function readUsage(from: string, weeks: number, signal: AbortSignal): Prom
     ...(kind ? { type: [kind] } : {}),
   };
   const events: TimetableEvent[] = [];
-  const rooms = readAllRooms(building, seats, signal);
+  const rooms = readWantedRooms();
   for await (const answer of client.pages('/schedule', query, { signal })) {
     noteVersion(answer.version);
     events.push(...answer.data);
@@ -110,6 +110,7 @@ export function Usage(): JSX.Element {
           </select>
         </label>
         <BuildingField />
+        <SeatsField />
       </form>
       {error !== null && <Problem error={error} />}
       {data === null && error === null && <Loading />}

@@ -1,4 +1,4 @@
-import type { Difference, DifferenceList, RemovedIds } from '../change/history.js';
+import type { Difference, DifferenceList, Differences, RemovedIds } from '../change/history.js';
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, laterBody, type MeasuredBody } from './body.js';
@@ -17,11 +17,25 @@ interface List {
   pieces(): Iterable<Piece>;
 }
 
-/** A JSON object with from, to, added, changed and removed, made on demand. */
+/** The rows of changed and removed events as they were, as far as they are known. */
+export function earlierRows({ earlier }: Difference, { earlierRows: kept }: Differences): readonly Buffer[] {
+  return Array.from({ length: earlier.length / 2 }, (_, n) => {
+    const { bytes, start } = kept[earlier[2 * n]!]!;
+    const row = earlier[2 * n + 1]!;
+    return Buffer.from(bytes.buffer, bytes.byteOffset + start[row]!, start[row + 1]! - start[row]!);
+  });
+}
+
+/**
+ * A JSON object with from, to, added, changed and removed, made on demand.
+ *
+ * @param before a further member with these rows; null for none
+ */
 export function jsonChanges(
   { rows, summary }: PresentRows,
   difference: Difference,
   removedIds: RemovedIds,
+  before: readonly Buffer[] | null,
 ): MeasuredBody {
   const { from, added, changed, removed } = difference;
   const ends = JSON.stringify({ from, to: summary.id }).slice(0, -1);
@@ -36,19 +50,21 @@ export function jsonChanges(
       list('],"changed":[', changed, rows),
       list('],"removed":[', removed, removedIds.json),
     ],
-    JSON_CLOSING,
+    before === null ? JSON_CLOSING : Buffer.from(`],"earlier":[${before.join()}]}`, 'utf8'),
   );
 }
 
 const JSON_CLOSING = Buffer.from(']}');
-const MAP_OF_FIVE = 0x85;
+const [MAP_OF_FIVE, MAP_OF_SIX] = [0x85, 0x86];
 
 export function messagePackChanges(
   { rows, summary }: PresentRows,
   difference: Difference,
   removedIds: RemovedIds,
+  before: readonly Buffer[] | null,
 ): MeasuredBody {
   const { from, added, changed, removed } = difference;
+  const header = Uint8Array.of(before === null ? MAP_OF_FIVE : MAP_OF_SIX);
   const ends = ['from', from, 'to', summary.id].map(packPlain);
   const list = (
     before: readonly Uint8Array[],
@@ -68,11 +84,15 @@ export function messagePackChanges(
   };
   return bodyOf(
     [
-      list([Uint8Array.of(MAP_OF_FIVE), ...ends], 'added', added, rows.packedStart, writeRows),
+      list([header, ...ends], 'added', added, rows.packedStart, writeRows),
       list([], 'changed', changed, rows.packedStart, writeRows),
       list([], 'removed', removed, removedIds.packed.start, copierOf(removedIds.packed)),
     ],
-    NOTHING,
+    before === null
+      ? NOTHING
+      : Buffer.concat(
+          ['earlier', before.map((row) => JSON.parse(row.toString('utf8')) as object)].map(packPlain),
+        ),
   );
 }
 

@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer';
 import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
 import { compareCodePoints, searchForm } from '../model/text.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import type { Dictionary } from '../structures/dictionary.js';
+import { type Dictionary, NO_CODE } from '../structures/dictionary.js';
 import type { CodeColumn } from '../structures/posting-lists.js';
 import { lowerBound } from '../structures/search.js';
 import { results } from '../structures/slabs.js';
@@ -51,6 +51,8 @@ export class Directory implements NamedEntries {
   readonly names: Dictionary;
   readonly nameCodes: CodeColumn;
   readonly texts: Dictionary | null;
+  /** For groups, if the name of one is no studyGroup: the studyGroup of an entry, that of its first event. */
+  readonly studyGroups: ((entry: number) => string | null) | null;
   readonly #idField: FieldIndex;
   readonly #textField: FieldIndex | null;
   /** Number of events by entry, in the whole snapshot. */
@@ -74,6 +76,24 @@ export class Directory implements NamedEntries {
     this.#totals = this.#countAll(snapshot.eventCount);
     this.#sorted = this.#sort();
     this.#all = { counts: this.#totals, entries: null };
+    this.studyGroups = textKey === 'studyGroup' ? this.#textsOfIds() : null;
+  }
+
+  #textsOfIds(): Directory['studyGroups'] {
+    const { ids } = this;
+    const { start, postings } = this.#idField;
+    const { dictionary, codes } = this.#textField!;
+    const isText = (name: string | null): boolean => name === null || dictionary.codeOf(name) !== NO_CODE;
+    let hasOwnNames = false;
+    for (let entry = 0; entry < ids.size && !hasOwnNames; entry++)
+      hasOwnNames = !isText(this.keyOf(entry).name);
+    if (!hasOwnNames) return null;
+    return (entry) => {
+      const { name } = this.keyOf(entry);
+      if (name !== null && isText(name)) return name;
+      const code = codes[postings[start[entry]!]!]!;
+      return code < dictionary.size ? dictionary.valueOf(code) : null;
+    };
   }
 
   /** Number of entries in the whole snapshot. */

@@ -20,6 +20,7 @@ export type ParameterKind =
   | 'by'
   | 'merge'
   | 'since'
+  | 'earlier'
   | 'for'
   | 'clashes';
 
@@ -101,7 +102,7 @@ export const ENDPOINT_PARAMETERS: Readonly<Record<EndpointName, ParameterTable>>
     ['cursor', 'directory-cursor'],
     ['format', 'format'],
   ),
-  changes: parameterTable(['since', 'since'], ['format', 'format']),
+  changes: parameterTable(['since', 'since'], ['earlier', 'earlier'], ['format', 'format']),
   events: parameterTable(['format', 'format']),
   rooms: DIRECTORY_PARAMETERS,
   courses: DIRECTORY_PARAMETERS,

@@ -32,7 +32,7 @@ const NAMES = OUTPUT_FIELDS.map((field) => ({
 /** Objects as maps of the smallest size, no records, no extension types. */
 const packr = new Packr({ useRecords: false, variableMapSize: true });
 
-export function packPlain(value: string | number | object): Uint8Array {
+export function packPlain(value: string | number | object | null): Uint8Array {
   return packr.pack(value);
 }
 

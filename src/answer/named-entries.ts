@@ -206,6 +206,45 @@ const [BEFORE_ID = '', BEFORE_NAME = '', BEFORE_EVENTS = '', CLOSING = ''] = ser
   events: 0,
 }).split(/""|0/);
 
+/** Members that a list adds to each of its entries, of the same names for all. */
+export type Further = (entry: number) => Readonly<Record<string, string | number | null>>;
+
+/** The further values of entries, followed by their further members. */
+function withFurther(
+  rest: EntryRest,
+  entries: Uint32Array,
+  further: Further | null,
+  encode: (members: ReturnType<Further>) => Buffer,
+): EntryRest {
+  if (further === null) return rest;
+  const added = Array.from(entries, (entry) => encode(further(entry)));
+  return {
+    length: (n) => rest.length(n) + added[n]!.length,
+    write: (n, target, offset) =>
+      copyBytes(added[n]!, 0, added[n]!.length, target, rest.write(n, target, offset)),
+  };
+}
+
+function jsonMembers(members: ReturnType<Further>): Buffer {
+  return Buffer.from(`,${JSON.stringify(members).slice(1, -1)}`);
+}
+
+function packedMembers(members: ReturnType<Further>): Buffer {
+  return Buffer.concat(Object.entries(members).flat().map(packPlain));
+}
+
+/** @param size members of an entry without the further ones */
+function withMapHeader(
+  [id, ...others]: EntryFrames,
+  size: number,
+  entries: Uint32Array,
+  further: Further | null,
+): EntryFrames {
+  const [first] = entries;
+  const added = further === null || first === undefined ? 0 : Object.keys(further(first)).length;
+  return [Buffer.concat([Buffer.of(0x80 | (size + added)), id]), ...others];
+}
+
 /** A comma follows each entry. */
 const JSON_FRAMES: EntryFrames = [
   Buffer.from(BEFORE_ID),
@@ -214,9 +253,9 @@ const JSON_FRAMES: EntryFrames = [
   Buffer.from(`${CLOSING},`),
 ];
 
-const MAP_OF_THREE = Buffer.of(0x83);
+/** Without the header of the map. */
 const PACKED_FRAMES: EntryFrames = [
-  Buffer.concat([MAP_OF_THREE, packPlain('id')]),
+  Buffer.from(packPlain('id')),
   Buffer.from(packPlain('name')),
   Buffer.from(packPlain('events')),
   Buffer.alloc(0),
@@ -226,22 +265,31 @@ const UINT16 = 0xcd;
 const UINT32 = 0xce;
 
 /** @param counts events by entry */
-export function jsonDirectory(directory: Directory, entries: Uint32Array, counts: Uint32Array): MeasuredBody {
-  return jsonEntries(JSON_FRAMES, directory, entries, {
+export function jsonDirectory(
+  directory: Directory,
+  entries: Uint32Array,
+  counts: Uint32Array,
+  further: Further | null,
+): MeasuredBody {
+  const rest: EntryRest = {
     length: (n) => digitCountOf(counts[entries[n]!]!),
     write: (n, target, offset) => writeDigits(counts[entries[n]!]!, target, offset),
-  });
+  };
+  return jsonEntries(JSON_FRAMES, directory, entries, withFurther(rest, entries, further, jsonMembers));
 }
 
 export function messagePackDirectory(
   directory: Directory,
   entries: Uint32Array,
   counts: Uint32Array,
+  further: Further | null,
 ): MeasuredBody {
-  return messagePackEntries(PACKED_FRAMES, directory, entries, {
+  const rest: EntryRest = {
     length: (n) => packedIntegerLength(counts[entries[n]!]!),
     write: (n, target, offset) => writePackedInteger(counts[entries[n]!]!, target, offset),
-  });
+  };
+  const whole = withFurther(rest, entries, further, packedMembers);
+  return messagePackEntries(withMapHeader(PACKED_FRAMES, 3, entries, further), directory, entries, whole);
 }
 
 function digitCountOf(value: number): number {
@@ -308,13 +356,12 @@ const JSON_INSTANTS: InstantLayout = {
   between: Buffer.from(BEFORE_UNTIL),
 };
 
-const MAP_OF_FOUR = Buffer.of(0x84);
 const [PACKED_ID, PACKED_NAME, PACKED_FROM, PACKED_UNTIL] = NAMES.map((name) =>
   Buffer.from(packPlain(name)),
 ) as [Buffer, Buffer, Buffer, Buffer];
 
 const PACKED_INSTANTS: InstantLayout = {
-  frames: [Buffer.concat([MAP_OF_FOUR, PACKED_ID]), PACKED_NAME, PACKED_FROM, Buffer.alloc(0)],
+  frames: [PACKED_ID, PACKED_NAME, PACKED_FROM, Buffer.alloc(0)],
   none: Buffer.of(0xc0),
   before: Buffer.of(0xa0 | INSTANT_CHARACTERS),
   after: Buffer.alloc(0),
@@ -323,12 +370,27 @@ const PACKED_INSTANTS: InstantLayout = {
 
 const instants = new InstantTexts();
 
-export function jsonFree(named: NamedEntries, entries: Uint32Array, gaps: GapColumns): MeasuredBody {
-  return jsonEntries(JSON_INSTANTS.frames, named, entries, restOf(JSON_INSTANTS, gaps));
+export function jsonFree(
+  named: NamedEntries,
+  entries: Uint32Array,
+  gaps: GapColumns,
+  further: Further | null,
+): MeasuredBody {
+  const rest = restOf(JSON_INSTANTS, gaps);
+  const whole = withFurther(rest, entries, further, jsonMembers);
+  return jsonEntries(JSON_INSTANTS.frames, named, entries, whole);
 }
 
-export function messagePackFree(named: NamedEntries, entries: Uint32Array, gaps: GapColumns): MeasuredBody {
-  return messagePackEntries(PACKED_INSTANTS.frames, named, entries, restOf(PACKED_INSTANTS, gaps));
+export function messagePackFree(
+  named: NamedEntries,
+  entries: Uint32Array,
+  gaps: GapColumns,
+  further: Further | null,
+): MeasuredBody {
+  const rest = restOf(PACKED_INSTANTS, gaps);
+  const whole = withFurther(rest, entries, further, packedMembers);
+  const frames = withMapHeader(PACKED_INSTANTS.frames, 4, entries, further);
+  return messagePackEntries(frames, named, entries, whole);
 }
 
 function restOf(layout: InstantLayout, { fromMs, untilMs }: GapColumns): EntryRest {

@@ -30,6 +30,7 @@ const VALUE_TYPES: Readonly<Record<ParameterKind, readonly [expected: string, co
   merge: ['true or false', 'unknown-value'],
   clashes: ["the text 'mark'", 'unknown-value'],
   since: ['a text, the id of a snapshot', 'malformed-text'],
+  earlier: ['true or false', 'unknown-value'],
   for: ['a text', 'unknown-value'],
 };
 
@@ -37,7 +38,7 @@ function textOf(value: unknown, kind: ParameterKind): string | null {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';
   if ((kind === 'limit' || kind === 'count') && typeof value === 'number') return String(value);
-  if (kind === 'merge' && typeof value === 'boolean') return String(value);
+  if ((kind === 'merge' || kind === 'earlier') && typeof value === 'boolean') return String(value);
   if (kind !== 'instant' || !(value instanceof Date)) return null;
   return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
 }

@@ -81,7 +81,12 @@ export interface Parameters {
   /** In sort order and distinct; at least one value. */
   readonly by: readonly ConflictBy[];
   readonly merge: boolean;
+  /** The id of a snapshot. */
   readonly since: string | null;
+  /** An instant given instead. */
+  readonly sinceMs: number | null;
+  /** Whether changes have the rows as they were. */
+  readonly earlier: boolean;
   /** Null for endpoints other than /schedule/free. */
   readonly free: FreeQuery | null;
   readonly isPersonal: boolean;
@@ -143,6 +148,8 @@ class ParameterParser {
     by: ALL_DIMENSIONS,
     merge: true,
     since: null,
+    sinceMs: null,
+    earlier: false,
     free: null,
     isPersonal: false,
     isRelative: false,
@@ -339,14 +346,22 @@ class ParameterParser {
       case 'merge':
         result.merge = this.#oneOf(name, value, ['true', 'false']) === 'true';
         break;
+      case 'earlier':
+        result.earlier = this.#oneOf(name, value, ['true', 'false']) === 'true';
+        break;
       case 'clashes':
         result.clashes = this.#oneOf(name, value, ['mark']) !== null;
         break;
       case 'since': {
         result.since = snapshotIdOf(value);
         if (result.since !== null) break;
+        const instant = parseInstant(value);
+        if (typeof instant === 'number') {
+          result.sinceMs = instant;
+          break;
+        }
         const expected =
-          'the id of a snapshot, which has 22 characters, nor the ETag or Lectern-Version of an answer';
+          'the id of a snapshot, which has 22 characters, nor the ETag or Lectern-Version of an answer, nor a time';
         this.#fault(name, 'malformed-snapshot', `${quoteShortened(value)} is neither ${expected}`);
       }
     }

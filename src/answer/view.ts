@@ -5,12 +5,18 @@
  */
 
 import type { ChangeCounts } from '../change/change.js';
-import { countsOfDifference, type Differences, differenceSince, NO_DIFFERENCES } from '../change/history.js';
+import {
+  countsOfDifference,
+  type Differences,
+  differenceSince,
+  NO_DIFFERENCES,
+  snapshotServedAt,
+} from '../change/history.js';
 import { CACHE_BYTES_DEFAULT, CARRIED_CHANGES_MAX } from '../limits.js';
 import { type ConflictBy, type DirectoryName, isDirectory } from '../model/fields.js';
 import type { AnyFormatName } from '../model/format.js';
 import { parseIdentifier } from '../model/identifier.js';
-import type { RoomTable } from '../model/room.js';
+import type { Room, RoomTable } from '../model/room.js';
 import { formatVersion, type TimetableVersion } from '../model/timetable-version.js';
 import { fieldChanges } from '../snapshot/field-changes.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
@@ -21,7 +27,7 @@ import { lowerBound } from '../structures/search.js';
 import type { Answer, Encode, Read, ReadResult } from './answer.js';
 import { type Body, keptBody } from './body.js';
 import { calendarForm } from './calendar-rows.js';
-import { jsonChanges, messagePackChanges } from './changes.js';
+import { earlierRows, jsonChanges, messagePackChanges } from './changes.js';
 import { findConflicts, jsonConflicts, messagePackConflicts } from './conflicts.js';
 import { encodeConflictCursor, encodeDirectoryCursor, encodeEventCursor, placeAfter } from './cursor.js';
 import { Directory } from './directory.js';
@@ -32,7 +38,13 @@ import { FreeKeys, type FreeQuery, findFree } from './free.js';
 import { jsonRow, jsonRows } from './json.js';
 import { CSV, NDJSON } from './line-rows.js';
 import { messagePackRow, messagePackRows, packPlain } from './msgpack.js';
-import { jsonDirectory, jsonFree, messagePackDirectory, messagePackFree } from './named-entries.js';
+import {
+  type Further,
+  jsonDirectory,
+  jsonFree,
+  messagePackDirectory,
+  messagePackFree,
+} from './named-entries.js';
 import { PAGE_REVISION, pageForm } from './page-rows.js';
 import {
   type DataSetFacts,
@@ -158,7 +170,7 @@ export class SnapshotView implements View {
     };
     this.#tags = new EntityTags(snapshot.summary.id);
     this.#events = new EventLists(snapshot, this.rowCache);
-    this.#directories = new Directories(snapshot);
+    this.#directories = new Directories(snapshot, rooms);
     this.#free = new FreeReader(snapshot, this.#directories, rooms, this.#tags);
   }
 
@@ -222,9 +234,13 @@ export class SnapshotView implements View {
   changes(pairs: ParameterPairs, options: ParseOptions): ReadResult {
     const parsed = parseParameters('changes', pairs, options, this.#facts);
     if ('faults' in parsed) return parsed;
-    const { parameters } = parsed;
     const { id } = this.summary;
-    const difference = differenceSince(this.#differences, parameters.since ?? '', id);
+    const { since, sinceMs } = parsed.parameters;
+    // The entity tag follows the snapshot, also if an instant was given.
+    const from =
+      sinceMs === null ? since : (snapshotServedAt(this.#differences, sinceMs, this.#sequence) ?? id);
+    const parameters = { ...parsed.parameters, since: from };
+    const difference = differenceSince(this.#differences, from ?? '', id);
     if (difference === null) {
       return {
         gone: `the snapshot to compare with is unknown or no longer kept; read everything again (the present snapshot is ${id})`,
@@ -239,7 +255,9 @@ export class SnapshotView implements View {
       entityTag: (format) => this.#tags.of('changes', parameters, null, format),
       execute: (format) => {
         const encode = format === 'json' ? jsonChanges : messagePackChanges;
-        return { total: count, count, nextCursor: null, body: encode(this.snapshot, difference, removedIds) };
+        const before = parameters.earlier ? earlierRows(difference, this.#differences) : null;
+        const body = encode(this.snapshot, difference, removedIds, before);
+        return { total: count, count, nextCursor: null, body };
       },
     };
     return { read };
@@ -327,10 +345,11 @@ export class SnapshotView implements View {
     if ('faults' in parsed) return parsed;
     const { parameters } = parsed;
     const query = queryOf(parameters, identities);
+    const rooms = endpoint === 'rooms' ? this.#directories.roomsDigest : '';
     const read: Read = {
       format: parameters.format,
       isRelative: parameters.isRelative,
-      entityTag: (format) => this.#tags.of(endpoint, parameters, identities, format),
+      entityTag: (format) => this.#tags.of(endpoint, parameters, identities, format, rooms),
       execute: (format, feed) => {
         if (endpoint === 'types') return this.#typesAnswer(format);
         if (endpoint === 'conflicts') return this.#conflictsAnswer(query, parameters, format);
@@ -514,7 +533,9 @@ class FreeReader {
     );
     const gaps = keys.gapsOf(page, query.windows[0] as Window);
     const encode = format === 'json' ? jsonFree : messagePackFree;
-    return { ...counts, body: encode(keys.named, page, gaps) };
+    const further =
+      query.by === 'room' && this.#rooms !== null ? (key: number) => roomMembers(keys.roomOf(key)) : null;
+    return { ...counts, body: encode(keys.named, page, gaps, further) };
   }
 }
 
@@ -576,10 +597,9 @@ class EntityTags {
       digest.word(merge ? 1 : 0);
     }
     if (since !== null) digest.text(since);
-    if (parameters.free !== null) {
-      digest.text(JSON.stringify(parameters.free));
-      digest.text(rooms);
-    }
+    if (parameters.earlier) digest.text('earlier');
+    if (parameters.free !== null) digest.text(JSON.stringify(parameters.free));
+    if (rooms !== '') digest.text(rooms);
     if (clashes && format === 'ics') digest.text('clashes');
     const revision = REVISIONS[format];
     if (revision !== undefined) digest.text(revision);
@@ -613,9 +633,15 @@ function addFilters(digest: Digest, filters: readonly FieldFilter[]): void {
 class Directories {
   readonly #snapshot: Snapshot;
   readonly #directories = new Map<DirectoryName, Directory>();
+  /** Empty without a rooms file. */
+  readonly roomsDigest: string;
+  /** By id; null without a rooms file. */
+  readonly #rooms: ReadonlyMap<string, Room> | null;
 
-  constructor(snapshot: Snapshot) {
+  constructor(snapshot: Snapshot, table: RoomTable | null) {
     this.#snapshot = snapshot;
+    this.roomsDigest = table?.digest ?? '';
+    this.#rooms = table && new Map(table.rooms.map((room) => [room.id, room]));
   }
 
   find(name: DirectoryName, plan: Plan, { q, directoryCursor, limit }: Parameters): Encode {
@@ -628,8 +654,16 @@ class Directories {
     );
     return (format) => {
       const encode = format === 'json' ? jsonDirectory : messagePackDirectory;
-      return { ...counts, body: encode(directory, page, counted.counts) };
+      return { ...counts, body: encode(directory, page, counted.counts, this.#furtherOf(name, directory)) };
     };
+  }
+
+  #furtherOf(name: DirectoryName, directory: Directory): Further | null {
+    const rooms = this.#rooms;
+    if (name === 'rooms' && rooms !== null)
+      return (entry) => roomMembers(rooms.get(directory.ids.valueOf(entry)));
+    const { studyGroups } = directory;
+    return studyGroups && ((entry) => ({ studyGroup: studyGroups(entry) }));
   }
 
   /** One line for the plan of a query: how the events of each entry are counted. */
@@ -647,6 +681,10 @@ class Directories {
     }
     return directory;
   }
+}
+
+function roomMembers(room: Room | null | undefined): Pick<Room, 'building' | 'capacity'> {
+  return { building: room?.building ?? null, capacity: room?.capacity ?? null };
 }
 
 function isWhole({ lead, window, checks }: Plan): boolean {

@@ -10,6 +10,8 @@ import {
   CHANGE_EVENTS_MAX,
   CHANGE_EVENTS_MIN,
   CHANGE_EVENTS_SHARE_MAX,
+  EARLIER_ROWS_BYTES_MAX,
+  EARLIER_ROWS_MAX,
 } from '../limits.js';
 import type { NormalisedEvent } from '../model/event.js';
 import { FIELDS } from '../model/fields.js';
@@ -71,6 +73,11 @@ export interface EarlierRows {
   readonly idStart: Uint32Array;
   /** DIGEST_BYTES for each event whose row differs: the digest of its earlier row, or zeros if there was none. */
   readonly digests: Uint8Array;
+  /**
+   * The JSON of the earlier rows, empty if there was none: row n is UTF-8 bytes [rowStart[n], rowStart[n + 1]). Null if
+   * they have more than EARLIER_ROWS_BYTES_MAX.
+   */
+  readonly rows: { readonly bytes: Uint8Array; readonly start: Uint32Array } | null;
 }
 
 /** `digest` has DIGEST_BYTES latin1 characters; it is null if there was no row. */
@@ -84,14 +91,32 @@ export function rowDigest(snapshot: Snapshot, ordinal: number): string {
   return hash('sha1', snapshot.rows.rowOf(ordinal), 'binary').slice(0, DIGEST_BYTES);
 }
 
-/** @param hidden ids of events that differ only in fields that no row shows */
-export function earlierRowsOf(rows: readonly EarlierRow[], hidden: readonly string[] = []): EarlierRows {
+/**
+ * @param before has the rows; null keeps none of them
+ * @param hidden ids of events that differ only in fields that no row shows
+ */
+export function earlierRowsOf(
+  before: Snapshot | null,
+  rows: readonly EarlierRow[],
+  hidden: readonly string[] = [],
+): EarlierRows {
   const all = [...rows.map(([id]) => id), ...hidden];
   const ids = Buffer.from(all.join(''), 'utf8');
   const digests = Buffer.from(rows.map(([, digest]) => digest ?? NO_DIGEST).join(''), 'latin1');
   const idStart = shared.uint32(all.length + 1);
   for (const [n, id] of all.entries()) idStart[n + 1] = idStart[n]! + Buffer.byteLength(id, 'utf8');
-  return { ids: sharedCopy(ids), idStart, digests: sharedCopy(digests) };
+  return { ids: sharedCopy(ids), idStart, digests: sharedCopy(digests), rows: keptRows(before, rows) };
+}
+
+function keptRows(before: Snapshot | null, rows: readonly EarlierRow[]): EarlierRows['rows'] {
+  if (before === null || rows.length > EARLIER_ROWS_MAX) return null;
+  const all = rows.map(([id, digest]) =>
+    digest === null ? new Uint8Array(0) : before.rows.rowOf(before.ordinalOf(id)),
+  );
+  const start = shared.uint32(all.length + 1);
+  for (const [n, { length }] of all.entries()) start[n + 1] = start[n]! + length;
+  if (start[all.length]! > EARLIER_ROWS_BYTES_MAX) return null;
+  return { bytes: sharedCopy(Buffer.concat(all.map(unsharedCopy))), start };
 }
 
 /** The number of events whose rows differ. */
@@ -182,7 +207,7 @@ const FRAME_BYTES = 8;
  * ```
  * 4 bytes   length of the content, little endian
  * 4 bytes   CRC-32 of the content
- * content   MessagePack: format, ids, sequence, counts, ids and digests of the earlier rows, edit, version of the source
+ * content   MessagePack: format, ids, sequence, counts, the earlier rows, edit, version of the source
  * ```
  *
  * @param sourceVersion of the source after the changes, for a file; null if there is none
@@ -196,7 +221,11 @@ function encodeChange(
   sourceVersion: string | null,
 ): Buffer {
   const rows =
-    earlier && ([earlier.ids, earlier.idStart, earlier.digests].map(bufferOf) as unknown as PackedChange[7]);
+    earlier &&
+    ([
+      ...[earlier.ids, earlier.idStart, earlier.digests].map(bufferOf),
+      earlier.rows && [earlier.rows.bytes, earlier.rows.start].map(bufferOf),
+    ] as unknown as PackedChange[7]);
   const values = [
     FORMAT,
     from,
@@ -259,7 +288,14 @@ type PackedChange = readonly [
   added: number,
   changed: number,
   removed: number,
-  earlier: readonly [ids: Uint8Array, idStart: Uint8Array, digests: Uint8Array] | null,
+  earlier:
+    | readonly [
+        ids: Uint8Array,
+        idStart: Uint8Array,
+        digests: Uint8Array,
+        rows: readonly [bytes: Uint8Array, start: Uint8Array] | null,
+      ]
+    | null,
   edit: Uint8Array | null,
   sourceVersion: string | null,
 ];
@@ -288,8 +324,17 @@ function changeOf([
   };
 }
 
-function earlierOf([ids, places, digests]: PackedChange[7] & {}): EarlierRows {
-  const idStart = shared.uint32(places.length / Uint32Array.BYTES_PER_ELEMENT);
-  bufferOf(idStart).set(places);
-  return { ids: sharedCopy(ids), idStart, digests: sharedCopy(digests) };
+function earlierOf([ids, idStart, digests, rows]: PackedChange[7] & {}): EarlierRows {
+  return {
+    ids: sharedCopy(ids),
+    idStart: placesIn(idStart),
+    digests: sharedCopy(digests),
+    rows: rows && { bytes: sharedCopy(rows[0]), start: placesIn(rows[1]) },
+  };
+}
+
+function placesIn(bytes: Uint8Array): Uint32Array {
+  const places = shared.uint32(bytes.length / Uint32Array.BYTES_PER_ELEMENT);
+  bufferOf(places).set(bytes);
+  return places;
 }

@@ -74,7 +74,7 @@ export function compare(before: Snapshot, after: Snapshot, entriesMax: number): 
     added,
     removed,
     changed,
-    earlier: added + removed + changed <= entriesMax ? earlierRowsOf(earlier) : null,
+    earlier: added + removed + changed <= entriesMax ? earlierRowsOf(before, earlier) : null,
     edit: null,
   };
 }
@@ -126,6 +126,7 @@ export function changeOfEdit(
     ...counts,
     earlier: isKept
       ? earlierRowsOf(
+          before,
           differing.map(({ row }) => row),
           hidden,
         )

@@ -14,6 +14,7 @@ import {
   type Change,
   type ChangeCounts,
   countsOf,
+  type EarlierRows,
   earlierRowCount,
   earlierRowsIn,
   rowDigest,
@@ -30,6 +31,10 @@ export interface History {
 export interface Differences {
   readonly since: readonly Difference[];
   readonly removedIds: RemovedIds;
+  /** Past snapshots, the oldest first. Each was served until the sequence; 0 for that of the present snapshot. */
+  readonly served: readonly { readonly from: string; readonly until: number }[];
+  /** The kept rows of each change, oldest first. */
+  readonly earlierRows: readonly EarlierRows['rows'][];
 }
 
 /** Events that were changed and changed back are left out. */
@@ -38,6 +43,8 @@ export interface Difference {
   readonly added: DifferenceList;
   readonly changed: DifferenceList;
   readonly removed: DifferenceList;
+  /** The rows of changed and removed events as they were, as far as they are kept: pairs of the change and the row. */
+  readonly earlier: Uint32Array;
 }
 
 export interface DifferenceList {
@@ -61,14 +68,32 @@ export const NO_DIFFERENCES: Differences = {
     json: { bytes: Uint8Array.of(0x5b, 0x5d), start: Uint32Array.of(1) },
     packed: { bytes: new Uint8Array(0), start: Uint32Array.of(0) },
   },
+  served: [],
+  earlierRows: [],
 };
 
 const EMPTY_LIST: DifferenceList = { entries: new Uint32Array(0), jsonBytes: 0, packedBytes: 0 };
 
 /** Null for an unknown or forgotten snapshot. */
 export function differenceSince(differences: Differences, from: string, present: string): Difference | null {
-  if (from === present) return { from, added: EMPTY_LIST, changed: EMPTY_LIST, removed: EMPTY_LIST };
+  if (from === present) {
+    const earlier = new Uint32Array(0);
+    return { from, added: EMPTY_LIST, changed: EMPTY_LIST, removed: EMPTY_LIST, earlier };
+  }
   return differences.since.find((difference) => difference.from === from) ?? null;
+}
+
+/**
+ * The snapshot that was served at an instant, or the oldest known one; null for the present one.
+ *
+ * @param sequence of the present snapshot. Sequences are milliseconds since 1970, or a little more.
+ */
+export function snapshotServedAt(
+  { served }: Differences,
+  instantMs: number,
+  sequence: number,
+): string | null {
+  return served.find(({ until }) => (until || sequence) > instantMs)?.from ?? null;
 }
 
 /** Numbers of events that differ after changes in a row; null without changes, and if they are unknown. */
@@ -97,6 +122,13 @@ export function extendHistory(
 ): History {
   const kept = newestChanges([...earlier, ...more], Math.min(entriesMax, SNAPSHOT_HISTORY_ENTRIES_MAX));
   return historyOf(kept, present);
+}
+
+/** The last change gets the sequence of its publication. */
+export function numbered(history: History, sequence: number): History {
+  const last = history.changes.at(-1);
+  if (last === undefined || last.sequence !== 0) return history;
+  return { ...history, changes: history.changes.with(-1, { ...last, sequence }) };
 }
 
 /** Whether each change begins where the previous one ended, and the last leads to this snapshot. */
@@ -143,50 +175,59 @@ interface TouchedEvent {
   changes: number;
   /** The digest before the oldest of them; null for no row. */
   before: string | null;
+  /** The change and the place of this row; the change is -1 if it did not keep the row. */
+  row: readonly [change: number, n: number];
   digest: string | null;
 }
+
+const NO_ROW: TouchedEvent['row'] = [-1, 0];
 
 function differencesOf(changes: readonly Change[], present: Snapshot): Differences {
   /** By ordinal, or by id for events that are gone: few ids are decoded. */
   const touched = new Map<number | string, TouchedEvent>();
   /** For each change, its events and their digests, so that the rows are decoded only once. */
-  const steps = changes.map(({ from, earlier }) => {
+  const steps = changes.map(({ from, earlier }, change) => {
     const events: TouchedEvent[] = [];
     const digests: (string | null)[] = [];
     for (const [ordinal, id, digest] of earlierRowsIn(earlier, present)) {
       const key = ordinal === -1 ? id : ordinal;
       let event = touched.get(key);
       if (event === undefined) {
-        event = { ordinal, id, changes: 0, before: null, digest: null };
+        event = { ordinal, id, changes: 0, before: null, row: NO_ROW, digest: null };
         touched.set(key, event);
       }
       events.push(event);
       digests.push(digest);
     }
-    return { from, events, digests };
+    return { from, events, digests, change: (earlier?.rows ?? null) === null ? -1 : change };
   });
   const events = [...touched.values()];
   const there = events.filter(({ ordinal }) => ordinal !== -1).sort((a, b) => a.ordinal - b.ordinal);
   const gone = events.filter(({ ordinal }) => ordinal === -1).sort((a, b) => compareCodePoints(a.id, b.id));
-  const found: ({ from: string } & Record<'added' | 'changed' | 'removed', number[]>)[] = [];
+  const found: ({ from: string } & Record<'added' | 'changed' | 'removed' | 'earlier', number[]>)[] = [];
   // The loop starts with the newest change. Each round reaches one snapshot further back.
-  for (const { from, events: named, digests } of steps.toReversed()) {
+  for (const { from, events: named, digests, change } of steps.toReversed()) {
     for (const [n, event] of named.entries()) {
       event.changes++;
       event.before = digests[n] ?? null;
+      event.row = [change, n];
     }
     // Equal contents share one difference; the present content has none.
     if (from === present.summary.id || found.some((each) => each.from === from)) continue;
-    const difference = { from, added: [] as number[], changed: [] as number[], removed: [] as number[] };
+    const [added, changed, removed, earlier]: [number[], number[], number[], number[]] = [[], [], [], []];
+    const tell = (list: number[], number: number, { row }: TouchedEvent): void => {
+      list.push(number);
+      if (row[0] !== -1) earlier.push(...row);
+    };
     for (const event of there) {
       if (event.changes === 0) continue;
-      if (event.before === null) difference.added.push(event.ordinal);
-      else if (hasChanged(event, present)) difference.changed.push(event.ordinal);
+      if (event.before === null) added.push(event.ordinal);
+      else if (hasChanged(event, present)) tell(changed, event.ordinal, event);
     }
     for (const [number, event] of gone.entries()) {
-      if (event.changes > 0 && event.before !== null) difference.removed.push(number);
+      if (event.changes > 0 && event.before !== null) tell(removed, number, event);
     }
-    found.push(difference);
+    found.push({ from, added, changed, removed, earlier });
   }
   const removedIds = gone.map(({ id }) => id);
   const json = Buffer.from(JSON.stringify(removedIds), 'utf8');
@@ -194,8 +235,8 @@ function differencesOf(changes: readonly Change[], present: Snapshot): Differenc
   let byteLength = json.length + 8 * (removedIds.length + 4);
   for (const { length } of packed) byteLength += length;
   // Alignment wastes up to 4 bytes per array.
-  for (const { added, changed, removed } of found) {
-    byteLength += 12 + 4 * (added.length + changed.length + removed.length);
+  for (const { added, changed, removed, earlier } of found) {
+    byteLength += 16 + 4 * (added.length + changed.length + removed.length + earlier.length);
   }
   return shared.within(byteLength, () => {
     const ids = {
@@ -204,13 +245,20 @@ function differencesOf(changes: readonly Change[], present: Snapshot): Differenc
     };
     const ofRows = (ordinals: readonly number[]): DifferenceList =>
       listOf(ordinals, present.rows.start, present.rows.packedStart);
-    const since = found.map(({ from, added, changed, removed }) => ({
+    const since = found.map(({ from, added, changed, removed, earlier }) => ({
       from,
+      earlier: shared.copyUint32(earlier),
       added: ofRows(added),
       changed: ofRows(changed),
       removed: listOf(removed, ids.json.start, ids.packed.start),
     }));
-    return { since, removedIds: ids };
+    const served = changes.map(({ from, sequence }) => ({ from, until: sequence }));
+    return {
+      since,
+      removedIds: ids,
+      served,
+      earlierRows: changes.map(({ earlier }) => earlier?.rows ?? null),
+    };
   });
 }
 

@@ -72,6 +72,9 @@ export interface FreeEntry {
   readonly freeFrom: string | null;
   /** Start of the first event after the window; null if no event follows. */
   readonly freeUntil: string | null;
+  /** Of rooms, if a rooms file is given; null if unknown. */
+  readonly building?: string | null;
+  readonly capacity?: number | null;
 }
 
 /** One entry of a directory, such as GET /schedule/rooms. */
@@ -81,6 +84,11 @@ export interface DirectoryEntry {
   /** The display name; null if no event has one. */
   readonly name: string | null;
   readonly events: number;
+  /** Of rooms, if a rooms file is given; null if unknown. */
+  readonly building?: string | null;
+  readonly capacity?: number | null;
+  /** Of groups, if some have a name of their own: the `studyGroup` to filter by. */
+  readonly studyGroup?: string | null;
 }
 
 /** A record after normalisation: canonical strings, null if unknown, instants as whole epoch milliseconds. */

@@ -82,6 +82,22 @@ export function directoryEntrySchema(identifiers: IdentifierMode): JsonSchema {
 
 export const DIRECTORY_ENTRY_SCHEMA: JsonSchema = directoryEntrySchema('any');
 
+/** Members that only services with a rooms file have. */
+const ROOM_PROPERTIES: Readonly<Record<string, JsonSchema>> = {
+  building: { type: ['string', 'null'], description: 'For rooms, with a rooms file: the building' },
+  capacity: { type: ['integer', 'null'], description: 'For rooms, with a rooms file: the number of people' },
+};
+const STUDY_GROUP: JsonSchema = {
+  type: ['string', 'null'],
+  description: 'For groups, where some have a name of their own: the studyGroup to filter by',
+};
+
+/** The schema of an entry, with the members that it has only in some services. */
+export function withFurtherMembers(schema: JsonSchema, hasGroups: boolean): JsonSchema {
+  const further = hasGroups ? { ...ROOM_PROPERTIES, studyGroup: STUDY_GROUP } : ROOM_PROPERTIES;
+  return { ...schema, properties: { ...(schema.properties as object), ...further } };
+}
+
 export function freeEntrySchema(identifiers: IdentifierMode): JsonSchema {
   const instant = { type: ['string', 'null'], format: 'date-time' };
   return objectSchema({

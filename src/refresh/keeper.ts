@@ -2,7 +2,7 @@
  * Folder refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store.
  * This folder knows nothing of requests.
  */
-import type { History } from '../change/history.js';
+import { type History, numbered } from '../change/history.js';
 import { LecternError } from '../errors.js';
 import { PARTS_LISTED_MAX, RETRY_MS_MAX } from '../limits.js';
 import { monotonicMs } from '../model/clock.js';
@@ -304,7 +304,7 @@ export class Keeper {
         if (!isPatched) this.#isBuilt = done.isChosen !== true;
         this.#publish({ image, origin: 'source', changes, history, sequence });
         this.#succeed();
-        const kept = { parts: this.#parts.parts, sequence: this.#sequence, changes, history };
+        const kept = { parts: this.#parts.parts, sequence: this.#sequence, changes, history: this.#history };
         this.#file?.write({ image, sourceVersion, ...kept }, !isWholeLoad);
         return 'published';
       }
@@ -317,7 +317,7 @@ export class Keeper {
     const sequence = kept ?? Math.max(this.#sequence + 1, Date.now());
     this.#sequence = sequence;
     this.#served = image;
-    this.#history = history;
+    this.#history = history && numbered(history, sequence);
     this.#weight.replace(image.summary.bytes);
     this.#options.events.publish({ image, changes, history, origin, sequence });
     this.#options.loader.published?.(image.summary);

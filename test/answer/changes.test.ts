@@ -4,13 +4,15 @@ import { decode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { SnapshotView, type View } from '../../src/answer/view.js';
+import { type Change, decodeChanges, encodeChanges } from '../../src/change/change.js';
 import { compare } from '../../src/change/compare.js';
-import { extendHistory, type History, NO_DIFFERENCES } from '../../src/change/history.js';
-import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
+import { extendHistory, type History, NO_DIFFERENCES, numbered } from '../../src/change/history.js';
+import { BODY_WHOLE_BYTES_MAX, EARLIER_ROWS_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
 import { runs, SLOW } from '../hard/size.js';
 import { changesOracle } from '../oracle/changes.js';
+import { recordOf } from '../oracle/events.js';
 import { eventOf, idOf } from '../snapshot/images.js';
 import { bytesOf, readOf, STRICT, snapshotOfEvents } from './reading.js';
 
@@ -56,7 +58,10 @@ function* publish(sets: readonly Events[]): Generator<{ view: View; present: Sna
       history = extendHistory(history?.changes ?? [], [change], present);
     }
     past.push(present);
-    yield { view: new SnapshotView(present, history?.differences ?? NO_DIFFERENCES), present, past };
+    const sequence = past.length * 1000;
+    const differences = history?.differences ?? NO_DIFFERENCES;
+    yield { view: new SnapshotView(present, differences, undefined, null, sequence), present, past };
+    if (history !== null) history = numbered(history, sequence);
   }
 }
 
@@ -97,6 +102,76 @@ test('changes since each past snapshot equal the difference of the full sets, to
     );
   t.doesNotThrow(check);
   t.ok(compared > runs(800), `${compared} differences compared`);
+});
+
+test('earlier rows are those of the past snapshot, and since also takes a time at which it was served', (t) => {
+  let compared = 0;
+  fc.assert(
+    fc.property(fc.array(contents, { minLength: 1, maxLength: 6 }), (sets) => {
+      for (const { view, present, past } of publish(sets)) {
+        for (const [n, from] of past.entries()) {
+          const [before, after] = [sets[n] ?? [], sets[past.length - 1] ?? []];
+          const { changed, removed } = changesOracle(before, after);
+          const ids = [...changed.map(({ id }) => id), ...removed];
+          const earlier = ids
+            .map((id) => before.find((event) => event.id === id))
+            .map((event) => event && recordOf(event));
+          const answerOf = (since: string, format: 'json' | 'msgpack'): Buffer => {
+            const pairs = [
+              ['since', since],
+              ['earlier', 'true'],
+            ] as const;
+            return bytesOf(readOf(view.changes(pairs, STRICT)).execute(format));
+          };
+          const json = answerOf(from.summary.id, 'json');
+          const { earlier: found, ...rest } = JSON.parse(json.toString('utf8')) as { earlier: unknown };
+          assert.deepEqual(found, earlier);
+          assert.deepEqual(decode(answerOf(from.summary.id, 'msgpack')), { ...rest, earlier });
+          // Each snapshot was served from its sequence on.
+          for (const at of n === 0 ? [0, 1999] : [(n + 1) * 1000, (n + 1) * 1000 + 999])
+            assert.deepEqual(answerOf(new Date(at).toISOString(), 'json'), json);
+          compared += ids.length;
+        }
+        assert.equal(
+          readOf(view.changes([['since', '2100-01-01T00:00:00Z']], STRICT)).execute('json').count,
+          0,
+        );
+        assert.equal(present.summary.id, past.at(-1)?.summary.id);
+      }
+    }),
+    { seed: 20250302, numRuns: runs(60) },
+  );
+  t.ok(compared > runs(300), `${compared} earlier rows compared`);
+  t.end();
+});
+
+test('earlier rows of a large change are not kept, and a history in bytes keeps the others', (t) => {
+  const large = Array.from({ length: EARLIER_ROWS_MAX + 1 }, (_, n) => eventOf(n));
+  const [moved, all] = [
+    [{ ...large[0], title: 'moved' } as NormalisedEvent, ...large.slice(1)],
+    large.map((event) => ({ ...event, title: 'changed' })),
+  ];
+  const [one, two, three] = [large, moved, all].map((events) => snapshotOfEvents(events, 'uuid')) as [
+    Snapshot,
+    Snapshot,
+    Snapshot,
+  ];
+  const first = compare(one, two, SNAPSHOT_DELTA_ENTRIES_MAX);
+  const [again] = decodeChanges(encodeChanges([first]));
+  if (again === undefined) throw new Error('there is one');
+  const earlierIn = (present: Snapshot, ...changes: Change[]): unknown => {
+    const view = new SnapshotView(present, extendHistory([], changes, present).differences);
+    const pairs = [
+      ['since', one.summary.id],
+      ['earlier', 'true'],
+    ] as const;
+    const bytes = bytesOf(readOf(view.changes(pairs, STRICT)).execute('json'));
+    return (JSON.parse(bytes.toString('utf8')) as { earlier: unknown }).earlier;
+  };
+  t.same(earlierIn(two, again), [recordOf(large[0] as NormalisedEvent)]);
+  const second = compare(two, three, SNAPSHOT_DELTA_ENTRIES_MAX);
+  t.same(earlierIn(three, again, second), [recordOf(large[0] as NormalisedEvent)], 'of the small change');
+  t.end();
 });
 
 test('changes in slices equal whole answers, around the bound between them', async (t) => {

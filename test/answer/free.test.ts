@@ -144,7 +144,7 @@ for (const mode of ['uuid', 'any'] as const) {
           const view = new SnapshotView(snapshotOfEvents(events, mode), undefined, undefined, table);
           const nameOf = (field: 'roomId' | 'groupId' | 'lecturerId', value: string) =>
             nameOracle(events, field, value);
-          const rooms = table?.rooms ?? [];
+          const rooms = table?.rooms ?? null;
           for (const by of KINDS) {
             for (const [{ pairs, windows }, narrowing] of asked) {
               const all = freeOracle(events, { by, windows }, rooms, nameOf);
@@ -198,7 +198,7 @@ function knownOf(
   events: readonly NormalisedEvent[],
   ...rest: [
     ConflictBy,
-    readonly Room[],
+    readonly Room[] | null,
     (field: 'roomId' | 'groupId' | 'lecturerId', value: string) => string | null,
   ]
 ): number {
@@ -238,7 +238,7 @@ for (const dataSet of findDataSets()) {
     let found = 0;
     for (const by of KINDS) {
       for (const { pairs, windows } of asked) {
-        const expected = freeOracle(events, { by, windows }, [], nameOf);
+        const expected = freeOracle(events, { by, windows }, null, nameOf);
         assertWhole(readOf(view.free([['by', by], ...pairs], STRICT)), expected);
         found += expected.length;
       }
@@ -281,7 +281,7 @@ test('free time is the same from events, posting lists and listed slots', (t) =>
               });
               const nameOf = (field: 'roomId' | 'groupId' | 'lecturerId', value: string) =>
                 nameOracle(events, field, value);
-              assertSameList(found, freeOracle(events, { by, windows: [window] }, [], nameOf));
+              assertSameList(found, freeOracle(events, { by, windows: [window] }, null, nameOf));
               gaps += found.length;
             }
           }

@@ -180,7 +180,8 @@ test('a difference too large to keep is given as counts and ends the history', a
 
 /** Earlier events, all with distinct ids. */
 function earlier(n: number, entries: number): EarlierRows {
-  return earlierRowsOf(Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'some digest.']));
+  const rows = Array.from({ length: entries }, (_, entry) => [`${n}-${entry}`, 'some digest.'] as const);
+  return earlierRowsOf(null, rows);
 }
 
 test('the history is bounded in snapshots and entries, and drops the oldest first', async (t) => {

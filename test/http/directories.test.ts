@@ -1,10 +1,11 @@
 /** GET /schedule/rooms and the other directories, and GET /schedule/events/{id}, as clients see them. */
 import { decode } from '@msgpack/msgpack';
 import { test } from 'tap';
+import { SnapshotView } from '../../src/answer/view.js';
 import { PROBLEMS } from '../../src/errors.js';
 import { createRouter, lastSegmentOf, scheduleRoutes } from '../../src/http/routes.js';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../../src/limits.js';
-import { viewOfEvents } from '../answer/reading.js';
+import { snapshotOfEvents, viewOfEvents } from '../answer/reading.js';
 import { eventOf } from '../snapshot/images.js';
 import { bearer, EVENTS, ROOM, serve, setUp, viewsOf } from './harness.js';
 
@@ -47,6 +48,51 @@ test('directories honour filters, window, search and page', async (t) => {
     const packed = await send(SCHEDULE + target, { headers: { ...GOOD, Accept: 'application/msgpack' } });
     t.same(decode(packed.body), expected, `${target} as MessagePack`);
   }
+});
+
+test('a rooms file adds building and capacity to rooms, and names of groups their studyGroup', async (t) => {
+  const other = 'ffffffff-5da4-5a45-8bdb-5c0fe7902417';
+  const events = [
+    ...EVENTS,
+    eventOf(99, { roomId: other, studyGroup: 'INF-2', groupId: other, groupName: 'Informatics' }),
+  ];
+  const views = viewsOf();
+  const show = (capacity: number): void => {
+    const rooms = [{ id: ROOM, name: 'Hall', building: 'Old "A"', capacity }];
+    const table = { rooms, digest: `${capacity}` };
+    views.view = new SnapshotView(snapshotOfEvents(events, 'uuid'), undefined, undefined, table);
+  };
+  show(120);
+  const { send } = await serve(t, setUp({ views }).handler);
+  const ask = async (path: string): Promise<object[]> => {
+    const reply = await send(SCHEDULE + path, { headers: GOOD });
+    const packed = await send(SCHEDULE + path, { headers: { ...GOOD, Accept: 'application/msgpack' } });
+    t.same(decode(packed.body), reply.json(), `${path} as MessagePack`);
+    return reply.json() as object[];
+  };
+  const [known, unknown] = [
+    { building: 'Old "A"', capacity: 120 },
+    { building: null, capacity: null },
+  ];
+  t.same(await ask('/rooms'), [
+    { id: ROOM, name: null, events: 11, ...known },
+    { id: other, name: null, events: 1, ...unknown },
+  ]);
+  t.same(await ask('/rooms?q=nothing'), []);
+  t.match(await ask('/free?by=room&date=2001-01-01'), [
+    { id: ROOM, name: 'Hall', ...known },
+    { id: other, ...unknown },
+  ]);
+  t.same(await ask('/groups'), [
+    { id: null, name: 'A', events: 6, studyGroup: 'A' },
+    { id: null, name: 'B & <C>, "D"', events: 5, studyGroup: 'B & <C>, "D"' },
+    { id: other, name: 'Informatics', events: 1, studyGroup: 'INF-2' },
+  ]);
+  for (const entry of await ask('/free?by=group&date=2001-01-01')) t.notOk('building' in entry);
+  const { etag } = (await send(`${SCHEDULE}/rooms`, { headers: GOOD })).headers;
+  show(121);
+  const again = await send(`${SCHEDULE}/rooms`, { headers: { ...GOOD, 'If-None-Match': String(etag) } });
+  t.equal(again.status, 200, 'other rooms have another tag');
 });
 
 test('directory pages are linked, and counts cover all pages', async (t) => {

@@ -54,5 +54,29 @@ export function directoryOracle(
   }
   const isMatch = (text: string | null): boolean =>
     q === null || (text !== null && foldedText(text).includes(foldedText(q)));
-  return [...byKey.values()].filter(({ id, name }) => isMatch(id) || isMatch(name)).sort(compareEntries);
+  const found = [...byKey.values()]
+    .filter(({ id, name }) => isMatch(id) || isMatch(name))
+    .sort(compareEntries);
+  return directory === 'groups' ? withStudyGroups(found, events, nameOf) : found;
+}
+
+/** If the name of any group is no studyGroup, each entry tells its own. @param events in order */
+function withStudyGroups(
+  found: readonly DirectoryEntry[],
+  events: readonly NormalisedEvent[],
+  nameOf: (id: string) => string | null,
+): DirectoryEntry[] {
+  const texts = new Set(events.map(({ studyGroup }) => studyGroup));
+  const firsts = new Map<string, NormalisedEvent>();
+  for (const event of events)
+    if (event.groupId !== null && !firsts.has(event.groupId)) firsts.set(event.groupId, event);
+  const names = [...firsts.keys()].map(nameOf);
+  if (names.every((name) => name === null || texts.has(name))) return [...found];
+  return found.map((entry) => ({
+    ...entry,
+    studyGroup:
+      entry.name !== null && texts.has(entry.name)
+        ? entry.name
+        : (firsts.get(entry.id ?? '')?.studyGroup ?? null),
+  }));
 }

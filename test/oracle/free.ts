@@ -17,6 +17,8 @@ export interface OracleFreeEntry {
   readonly name: string | null;
   readonly freeFrom: string | null;
   readonly freeUntil: string | null;
+  readonly building?: string | null;
+  readonly capacity?: number | null;
 }
 
 interface Known {
@@ -80,12 +82,12 @@ function knownOf(
 export function freeOracle(
   events: readonly NormalisedEvent[],
   { by, windows, among, buildings, capacityMin }: OracleFreeQuery,
-  rooms: readonly Room[] = [],
+  rooms: readonly Room[] | null = null,
   nameOf: (field: 'roomId' | 'groupId' | 'lecturerId', value: string) => string | null = () => null,
 ): OracleFreeEntry[] {
   const instant = (ms: number): string | null => (Number.isFinite(ms) ? new Date(ms).toISOString() : null);
   const found: OracleFreeEntry[] = [];
-  for (const known of knownOf(events, by, rooms, nameOf)) {
+  for (const known of knownOf(events, by, rooms ?? [], nameOf)) {
     const key = known.id ?? known.name ?? '';
     if (among !== undefined && !among.includes(key)) continue;
     if (buildings !== undefined && !buildings.includes(known.room?.building ?? '')) continue;
@@ -103,7 +105,11 @@ export function freeOracle(
       if (endTime <= first.startMs) from = Math.max(from, endTime);
       if (time >= first.endMs) until = Math.min(until, time);
     }
-    found.push({ id: known.id, name: known.name, freeFrom: instant(from), freeUntil: instant(until) });
+    const { building = null, capacity = null } = known.room ?? {};
+    found.push({
+      ...{ id: known.id, name: known.name, freeFrom: instant(from), freeUntil: instant(until) },
+      ...(by === 'room' && rooms !== null ? { building, capacity } : {}),
+    });
   }
   return found.sort((a, b) => compareOrNull(a.name, b.name) || compareOrNull(a.id, b.id));
 }

@@ -17,14 +17,15 @@ import {
   type JsonSchema,
   objectSchema,
   textSchema,
+  withFurtherMembers,
 } from '../../model/schemas.js';
 
 export function schemas(identifiers: IdentifierMode): JsonSchema {
   return {
     Event: eventSchema(identifiers),
     ConflictEntry: conflictEntrySchema(EVENT),
-    FreeEntry: freeEntrySchema(identifiers),
-    DirectoryEntry: directoryEntrySchema(identifiers),
+    FreeEntry: withFurtherMembers(freeEntrySchema(identifiers), false),
+    DirectoryEntry: withFurtherMembers(directoryEntrySchema(identifiers), true),
     Changes: CHANGES_SCHEMA,
     Types: TYPES_SCHEMA,
     Problem: PROBLEM_SCHEMA,
@@ -78,13 +79,20 @@ const LOGIN_SCHEMA: JsonSchema = objectSchema({
 });
 
 const EVENTS = { type: 'array', items: EVENT };
-const CHANGES_SCHEMA: JsonSchema = objectSchema({
-  from: textSchema('The id of the snapshot to compare with'),
-  to: textSchema('The id of the present snapshot'),
-  added: EVENTS,
-  changed: { ...EVENTS, description: 'The events as they are now' },
-  removed: { type: 'array', items: { type: 'string' }, description: 'Identifiers' },
-});
+const CHANGES_SCHEMA: JsonSchema = objectSchema(
+  {
+    from: textSchema('The id of the snapshot to compare with'),
+    to: textSchema('The id of the present snapshot'),
+    added: EVENTS,
+    changed: { ...EVENTS, description: 'The events as they are now' },
+    removed: { type: 'array', items: { type: 'string' }, description: 'Identifiers' },
+    earlier: {
+      ...EVENTS,
+      description: 'With earlier=true: changed and removed events as they were, as far as they are known',
+    },
+  },
+  { optional: ['earlier'] },
+);
 
 /** GET {base}/schedule/feed. */
 const FEED_SCHEMA: JsonSchema = objectSchema({

@@ -126,9 +126,20 @@ const TEXTS: Readonly<Record<string, ParameterText>> = {
   },
   since: {
     description:
-      'The snapshot to compare with: its id, or the ETag or Lectern-Version of any answer from it.',
-    schema: { type: 'string', pattern: '^((\\d{1,16}\\.)?[\\w-]{22}|(W/)?"[\\w-]{22}-[^"]*")$' },
+      'The snapshot to compare with: its id, or the ETag or Lectern-Version of any answer from it. Or a time: the snapshot ' +
+      'that was served then or, if this is not known, the oldest one that is.',
+    schema: {
+      anyOf: [
+        { type: 'string', pattern: '^((\\d{1,16}\\.)?[\\w-]{22}|(W/)?"[\\w-]{22}-[^"]*")$' },
+        { type: 'string', format: 'date-time' },
+      ],
+    },
     required: true,
+  },
+  earlier: {
+    description:
+      'Whether the answer also has the changed and removed events as they were, as far as they are known.',
+    schema: { type: 'boolean', default: false },
   },
 };
 
