@@ -218,7 +218,7 @@ function fill(file: number, bytes: Buffer, offset: number): void {
 }
 
 const FAILURES: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder was removed',
+  ENOENT: 'its folder was removed, or cannot hold files',
   ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'its name is too long; about 30 characters are added while it is written',
   EBUSY: 'it is a mount point; mount its folder instead',
