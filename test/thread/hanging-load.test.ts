@@ -9,10 +9,10 @@ import { openTimetable } from '../../src/index.js';
 import { SILENT_SECONDS } from '../../src/thread/thread-pulse.js';
 import { testFolder } from '../files/test-folder.js';
 
-/** Makes a thread busy for ever at the moment when it opens a file or sends a request. */
-const BUSY = `
+/** Makes a thread wait for ever at the moment when it opens a file or sends a request. */
+const HANGING = `
 for (const [module, name] of [['node:fs/promises', 'open'], ['node:http', 'request']])
-  require(module)[name] = () => { for (;;); };
+  require(module)[name] = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 require('node:module').syncBuiltinESMExports();
 `;
 
@@ -30,7 +30,7 @@ test('threads that hang while they read a file or an address are ended, and the 
   const { Worker } = threads;
   threads.Worker = class extends Worker {
     constructor(boot: string | URL, options?: threads.WorkerOptions) {
-      super(`${BUSY}${boot}`, options);
+      super(`${HANGING}${boot}`, options);
     }
   };
   syncBuiltinESMExports();

@@ -63,26 +63,30 @@ export class EventOutput {
     row.line = event.position.line ?? 0;
     const start = this.#texts.of(startMs);
     const id = derivedIdentifier('id', `${uid} ${namedMs === startMs ? start : this.#texts.of(namedMs)}`);
-    const own = { id, DTSTART: start, DTEND: this.#texts.of(endMs) };
+    const end = this.#texts.of(endMs);
     if (table.needsObjects) {
       this.#present = null;
-      table.object({ ...event.columns, ...own });
+      table.object({ ...event.columns, id, DTSTART: start, DTEND: end });
       return;
     }
     if (this.#present !== event) {
       // A copy would take longer than everything else here.
-      table.fill(Object.assign(event.columns, own));
+      table.fill(Object.assign(event.columns, { id, DTSTART: start, DTEND: end }));
       table.give();
       this.#present = event;
       this.#mark = row.mark;
       return;
     }
     row.rewind(this.#mark);
-    for (const [column, text] of Object.entries(own)) {
-      const place = table.places.get(column) ?? LEFT_OUT;
-      if (place !== LEFT_OUT) row.put(place, text);
-    }
+    this.#put('id', id);
+    this.#put('DTSTART', start);
+    this.#put('DTEND', end);
     table.give();
+  }
+
+  #put(column: string, text: string): void {
+    const place = this.#table.places.get(column) ?? LEFT_OUT;
+    if (place !== LEFT_OUT) this.#table.row.put(place, text);
   }
 
   /** Notes that a recurring event has no occurrence in the window. */

@@ -268,9 +268,11 @@ class Expansion {
     // Times count as steps, because a rule may name every second of a day.
     this.#steps.left -= hours.length * minutes.length * seconds.length;
     if (this.#steps.left <= 0) return [];
-    const ofHour = minutes.flatMap((minute) => seconds.map((second) => minute * 60 + second));
-    if (isHourly) return ofHour;
-    return hours.flatMap((hour) => ofHour.map((second) => hour * 3600 + second));
+    const times: number[] = [];
+    for (const hour of isHourly ? [0] : hours)
+      for (const minute of minutes)
+        for (const second of seconds) times.push(hour * 3600 + minute * 60 + second);
+    return times;
   }
 
   #giveDays(lastDay: number): boolean {
