@@ -138,6 +138,12 @@ export const BUILD_PATCH_SHARE_MAX = 0.01;
 /** Up to this many removed and added events are always patched, which takes milliseconds. */
 export const PATCH_EVENTS_MIN = 1000;
 
+/** Weeks of a term: two years. A pattern has one event in each at most. */
+export const TERM_WEEKS_MAX = 106;
+/** Meetings of one record: a lesson on each day of the week, four times a day. */
+export const MEETINGS_MAX = 28;
+/** Records kept until the data tells the meaning of their weekdays: 20,000 × 1 KB. */
+export const UNTOLD_RECORDS_MAX = 20_000;
 /** Occurrences of one event of a calendar within the window: a lesson on each day of 27 years. */
 export const OCCURRENCES_MAX = 10_000;
 /** Days, periods, times of day and occurrences visited for the rules of one event: 400,000 × 80 ns = 32 ms. */

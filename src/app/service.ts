@@ -137,6 +137,7 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular }: Loads,
       ...unservedFields(summary),
       ...ambiguousTimes(summary),
       ...(summary.expanded && { expanded: summary.expanded }),
+      ...(summary.patterns && { patterns: summary.patterns }),
     };
     loads.published({ snapshot: id, origin, ...counts });
     warnOfFields(

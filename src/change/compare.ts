@@ -152,7 +152,7 @@ export function buildByPatch(
   const edit = differingEvents(base, builder.arrived());
   if (edit === null) return null;
   const { image, ...made } = editImage(base, edit);
-  const { expanded: _earlier, ...summary } = image.summary;
+  const { expanded: _expanded, patterns: _patterns, ...summary } = image.summary;
   return {
     image: { ...image, summary: { ...summary, ...builder.recordSummary(summary.fields, notes) } },
     ...made,

@@ -34,6 +34,56 @@ export const DATE_ORDERS = ['ymd', 'dmy', 'mdy'] as const;
 /** Order of the parts of a date: year, month, day. */
 export type DateOrder = (typeof DATE_ORDERS)[number];
 
+/** A term. Week 1 is the seven days from `firstDay`. */
+export interface Term {
+  /** ISO 8601 date. */
+  readonly firstDay: string;
+  readonly weeks: number;
+  /** Days without lessons: ISO 8601 dates, and ranges such as `2026-10-26/2026-10-30`. */
+  readonly except?: readonly string[] | undefined;
+  /** Days as in `except`. A week whose first day is among them has no lessons and no number. */
+  readonly breaks?: readonly string[] | undefined;
+}
+
+export const FIRST_DAYS = ['monday', 'sunday'] as const;
+
+/**
+ * Records that give a lesson by weekday and weeks instead of by date. A text is a column, a dotted path, or a template,
+ * as in a field map.
+ */
+export interface WeeklyPattern {
+  /** Names, abbreviations or numbers of weekdays. */
+  readonly day: string;
+  /** Times of day, or ranges such as `8:10 - 8:55`. */
+  readonly start: string;
+  /** Default: the end of the ranges in `start`. */
+  readonly end?: string | undefined;
+  /** Instead of `end`: the length of a lesson, or its column. */
+  readonly minutes?: string | number | undefined;
+  /** Numbers of weeks. Default: all weeks. */
+  readonly weeks?: string | undefined;
+  /** The name of a term, or a column with such names. Default: the only term. */
+  readonly term?: string | undefined;
+  /** Week numbers come round after this number of weeks. */
+  readonly cycle?: number | undefined;
+  /** The first and the last day of the lessons: dates, or columns with dates. */
+  readonly validFrom?: string | undefined;
+  readonly validUntil?: string | undefined;
+  /** The first day of weekdays that are numbers. */
+  readonly dayOne?: (typeof FIRST_DAYS)[number] | undefined;
+}
+
+/** What became of the patterns of one load. */
+export interface PatternNotes {
+  /** Records that became events. */
+  records: number;
+  events: number;
+  /** Dates left out because of `except`. */
+  excepted: number;
+  /** The number from which weekdays are counted; null if they are no numbers. */
+  daysFrom: number | null;
+}
+
 /** How the values of a data set are read. Plain data that crosses threads. */
 export interface ReadRules {
   readonly identifiers: IdentifierMode;
@@ -47,4 +97,7 @@ export interface ReadRules {
   /** ISO 8601 dates: recurring events are expanded from the day `from` to the day before `to`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+  readonly when?: WeeklyPattern | undefined;
+  /** The terms of `when`, by name. */
+  readonly terms?: Readonly<Record<string, Term>> | undefined;
 }

@@ -277,7 +277,10 @@ export type ServiceOptions = Partial<ResolvedSettings> & Pick<ResolvedSettings, 
 export type PublisherSettings = ResolvedSettings & { readonly publishTo: string };
 
 /** The options from which the rules of reading are made. */
-export type RuleOption = Exclude<keyof ReadRules, 'from' | 'to'> | 'calendarFrom' | 'calendarTo';
+export type RuleOption =
+  | Exclude<keyof ReadRules, 'from' | 'to' | 'when' | 'terms'>
+  | 'calendarFrom'
+  | 'calendarTo';
 
 /** The settings of reading a source. */
 export type ReadingSettings = Pick<

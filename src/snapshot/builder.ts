@@ -213,8 +213,8 @@ export class SnapshotBuilder {
   /** The part of the summary that the events alone do not determine. @param uses how the events use each field */
   recordSummary(
     uses: SnapshotSummary['fields'],
-    { ambiguousTimes = NO_AMBIGUOUS_TIMES, expanded }: Partial<ReadingNotes>,
-  ): Pick<SnapshotSummary, 'builtAtMs' | 'buildMs' | 'expanded' | keyof RecordCounts> {
+    { ambiguousTimes = NO_AMBIGUOUS_TIMES, expanded, patterns }: Partial<ReadingNotes>,
+  ): Pick<SnapshotSummary, 'builtAtMs' | 'buildMs' | 'expanded' | 'patterns' | keyof RecordCounts> {
     return {
       rejected: this.#rejected,
       rejectedByCode: this.#rejectedByCode,
@@ -224,6 +224,7 @@ export class SnapshotBuilder {
       unserved: this.unserved.finish(this.#incompleteFields(uses)),
       ambiguousTimes: { ...ambiguousTimes },
       ...(expanded === undefined ? {} : { expanded }),
+      ...(patterns === undefined ? {} : { patterns }),
     };
   }
 

@@ -1,6 +1,7 @@
 import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
 import type { ExpansionWindow } from '../model/expansion.js';
 import { type FieldName, OUTPUT_FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
+import type { PatternNotes } from '../model/read-rules.js';
 import type { AmbiguousTimes } from '../model/zone.js';
 import type { UnservedFields } from './unserved-fields.js';
 
@@ -45,6 +46,8 @@ export interface SnapshotSummary {
   readonly ambiguousTimes: Readonly<AmbiguousTimes>;
   /** The days for which recurring events of calendars were expanded; absent without any. */
   readonly expanded?: ExpansionWindow | undefined;
+  /** What became of weekly patterns; absent without any. */
+  readonly patterns?: Readonly<PatternNotes> | undefined;
   /** Earliest start and latest end of all events in epoch milliseconds; null without events. */
   readonly span: {
     readonly startMs: number;
@@ -59,7 +62,7 @@ export type RecordCounts = Pick<
 >;
 
 /** Notes of the source besides its records. */
-export type ReadingNotes = Pick<SnapshotSummary, 'ambiguousTimes' | 'expanded'>;
+export type ReadingNotes = Pick<SnapshotSummary, 'ambiguousTimes' | 'expanded' | 'patterns'>;
 
 export const NO_AMBIGUOUS_TIMES: Readonly<AmbiguousTimes> = { gaps: 0, overlaps: 0 };
 

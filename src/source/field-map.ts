@@ -12,8 +12,10 @@ import { viewOf } from '../structures/byte-strings.js';
 import { MISSING, type Names, NULL, namesOf, Row } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { ColumnWatch, checkColumns, type WatchedColumn } from './column-watch.js';
+import { LoadNotes } from './load-notes.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
 import { mapValueFault, ValueSteps } from './map-value.js';
+import { patternColumns, WeeklyRows } from './pattern/weekly-rows.js';
 import type { LoadOptions, RowForm, RowSink } from './source.js';
 
 type ColumnRecord = Readonly<Record<string, unknown>>;
@@ -127,6 +129,10 @@ export class FieldTable {
   readonly #steps: readonly ((row: Row) => void)[];
   readonly #stepped: ColumnPlan['stepped'];
   readonly #eventSteps: readonly ((row: Row) => void)[];
+  /** Gives the dates of weekly patterns; null if records have dates of their own. */
+  readonly #weekly: WeeklyRows | null;
+  /** Slots whose lists and objects are kept as JSON. */
+  readonly #jsonSlots: ReadonlySet<number>;
   readonly #watch: ColumnWatch;
   /** Whether the first record of a format names all columns, so that a missing column is reported at once. */
   readonly #isTold: boolean;
@@ -155,16 +161,39 @@ export class FieldTable {
         typeof value === 'string' || !fields.includes(field) ? [] : [[field, new ValueSteps(field, value)]],
       ),
     );
-    const plan = planColumns(fields, templates, steps, isFlat);
-    this.row = new Row(plan.slots);
+    const when = fields === MAPPED_FIELDS && format !== 'icalendar' ? rules.when : undefined;
+    const parts = when === undefined ? new Map<never, never>() : patternColumns(rules);
+    const partMap = new Map([...parts].map(([part, template]) => [`when.${part}`, template]));
+    const plan = planColumns(
+      [...fields, ...partMap.keys()],
+      new Map([...templates, ...partMap]),
+      steps,
+      isFlat,
+    );
+    const row = new Row(plan.slots);
+    this.row = row;
     this.places = plan.places;
     this.#columns = plan.columns;
     this.#paths = plan.columns.filter(({ path }) => path !== null);
     this.#steps = plan.steps;
     this.#stepped = plan.stepped;
     this.#eventSteps = fields === MAPPED_FIELDS ? eventSteps(format, rules, templates) : [];
+    this.#jsonSlots = new Set(
+      [...partMap.values()].flatMap(columnsOf).flatMap((name) => plan.places.get(name) ?? []),
+    );
+    this.#weekly =
+      when === undefined
+        ? null
+        : new WeeklyRows(when, rules, {
+            row,
+            slots: new Map([...parts.keys()].map((part, n) => [part, fields.length + n])),
+            written: { id: slotOfField('id'), time: slotOfField('time'), endTime: slotOfField('endTime') },
+            give: () => sink.row(row),
+            refuse: (rejection) => this.fault(rejection),
+            notes: (sink.notes ?? new LoadNotes()).patterns,
+          });
     // The columns of a database are checked before its rows are read.
-    const watched = format === 'postgresql' ? [] : watchedColumns(given, isFlat);
+    const watched = format === 'postgresql' ? [] : watchedColumns(new Map([...given, ...partMap]), isFlat);
     const makeWatch = (): ColumnWatch => new ColumnWatch(sourceName, watched, isFlat);
     // A CSV file names its columns in its first line. Records of other formats may omit columns.
     this.#isTold = format === 'csv';
@@ -194,7 +223,13 @@ export class FieldTable {
       return;
     }
     for (const step of this.#eventSteps) step(row);
-    this.sink.row(row);
+    if (this.#weekly === null) this.sink.row(row);
+    else this.#weekly.give();
+  }
+
+  /** The source has ended. */
+  finish(): void {
+    this.#weekly?.finish();
   }
 
   fault(rejection: Rejection): void {
@@ -250,8 +285,8 @@ export class FieldTable {
         unserved.push(name);
       } else if (slot !== LEFT_OUT) {
         // Two spellings of one name: the spelling of the map counts.
-        if (row.kindOf(slot) === MISSING) row.put(slot, record[name]);
-        else row.put(slot, ownValueOf(record, this.#columnOf(slot).spellings));
+        if (row.kindOf(slot) === MISSING) this.#put(slot, record[name]);
+        else this.#put(slot, ownValueOf(record, this.#columnOf(slot).spellings));
       }
     }
     this.fillPaths(record);
@@ -267,7 +302,12 @@ export class FieldTable {
   fillPaths(record: ColumnRecord): void {
     const { row } = this;
     for (const { slot, path } of this.#paths)
-      if (row.kindOf(slot) === MISSING) row.put(slot, valueAt(record, path ?? []));
+      if (row.kindOf(slot) === MISSING) this.#put(slot, valueAt(record, path ?? []));
+  }
+
+  #put(slot: number, value: unknown): void {
+    const isJson = typeof value === 'object' && value !== null && this.#jsonSlots.has(slot);
+    this.row.put(slot, isJson ? JSON.stringify(value) : value);
   }
 
   #columnOf(slot: number): Column {
@@ -368,7 +408,10 @@ function watchedColumns(given: ReadonlyMap<string, MapTemplate>, isFlat: boolean
     columnsOf(template).map((column) => ({
       field,
       column,
-      isNeeded: FIELDS.some(({ name, required }) => name === field && required) && field !== 'id',
+      isNeeded:
+        field === 'when.day' ||
+        field === 'when.start' ||
+        (FIELDS.some(({ name, required }) => name === field && required) && field !== 'id'),
       read: columnReader(column, isFlat),
     })),
   );

@@ -1,3 +1,4 @@
+import type { PatternNotes } from '../model/read-rules.js';
 import type { AmbiguousTimes } from '../model/zone.js';
 import { type ColumnReport, type ColumnWatch, checkColumns, joinReports } from './column-watch.js';
 
@@ -6,11 +7,14 @@ export interface NotesReport {
   readonly ambiguousTimes: Readonly<AmbiguousTimes>;
   /** The column reports by format. */
   readonly columns: ReadonlyMap<string, ColumnReport>;
+  /** Absent without weekly patterns. */
+  readonly patterns?: Readonly<PatternNotes>;
 }
 
 /** Notes on a load besides its records. All sources and pages of one load share them. */
 export class LoadNotes {
   readonly ambiguousTimes: AmbiguousTimes = { gaps: 0, overlaps: 0 };
+  readonly patterns: PatternNotes = { records: 0, events: 0, excepted: 0, daysFrom: null };
   readonly #watches = new Map<string, ColumnWatch>();
   readonly #added = new Map<string, ColumnReport>();
 
@@ -27,13 +31,24 @@ export class LoadNotes {
   /** The notes, without the columns of added parts. */
   report(): NotesReport {
     const columns = new Map([...this.#watches].map(([format, watch]) => [format, watch.report()]));
-    return { ambiguousTimes: { ...this.ambiguousTimes }, columns };
+    const { patterns } = this;
+    return {
+      ambiguousTimes: { ...this.ambiguousTimes },
+      columns,
+      ...(patterns.records === 0 ? {} : { patterns: { ...patterns } }),
+    };
   }
 
   /** Adds the notes of a separately loaded part. */
-  add({ ambiguousTimes: { gaps, overlaps }, columns }: NotesReport): void {
+  add({ ambiguousTimes: { gaps, overlaps }, columns, patterns }: NotesReport): void {
     this.ambiguousTimes.gaps += gaps;
     this.ambiguousTimes.overlaps += overlaps;
+    if (patterns !== undefined) {
+      this.patterns.records += patterns.records;
+      this.patterns.events += patterns.events;
+      this.patterns.excepted += patterns.excepted;
+      this.patterns.daysFrom ??= patterns.daysFrom;
+    }
     for (const [format, report] of columns) {
       const known = this.#added.get(format);
       this.#added.set(format, known === undefined ? report : joinReports(known, report));

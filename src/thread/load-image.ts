@@ -93,7 +93,8 @@ export async function loadImage(
   options.onAllRead?.();
   notes.checkColumns();
   watch.look();
-  const readingNotes = { ambiguousTimes: notes.ambiguousTimes, expanded: summary.expanded };
+  const { ambiguousTimes, patterns } = notes.report();
+  const readingNotes = { ambiguousTimes, expanded: summary.expanded, patterns };
   const patched = base && buildByPatch(builder, base, readingNotes);
   const image = patched?.image ?? builder.finish(readingNotes);
   return { image, source: summary, edit: patched, bytesLeft: watch.bytesLeft(image) };

@@ -12,7 +12,8 @@ export async function readRecordChunks(
 ): Promise<Omit<LoadSummary, 'version'>> {
   await preparePatterns(rules?.fieldMap);
   // Records in memory have numbers and no lines.
-  const reader = new NdjsonReader(name, new FieldTable(sink, 'memory', rules, name), rules, false);
+  const table = new FieldTable(sink, 'memory', rules, name);
+  const reader = new NdjsonReader(name, table, rules, false);
   let bytesRead = 0;
   for await (const chunk of chunks) {
     bytesRead += chunk.length;
@@ -20,5 +21,6 @@ export async function readRecordChunks(
     onProgress?.({ bytesRead: 0, bytesTotal: null, records: reader.records });
   }
   if (bytesRead > 0) reader.finish();
+  table.finish();
   return { format: 'memory', gzipped: false, bytesRead };
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'tap';
+import { parseLocalTime } from '../../src/model/local-time.js';
 import type { DateOrder } from '../../src/model/read-rules.js';
-import { createInstantReader, parseLocalTime } from '../../src/normalise/instant-reader.js';
+import { createInstantReader } from '../../src/normalise/instant-reader.js';
 import { runs } from '../hard/size.js';
 
 /** The time in ISO 8601, without an offset or with that of the text; or the fault. */

@@ -75,8 +75,12 @@ export async function readRecords(
   const whole = prepend(head, pieces);
   const untold = new FirstBytes();
   let reader: FormatReader | null = null;
+  let finishTable = (): void => {};
+  const onTable = (table: FieldTable): void => {
+    finishTable = () => table.finish();
+  };
   const beginWith = (head: Buffer, ended: boolean): Promise<FormatReader | null> =>
-    begin(sink, head, ended, { ...options, rules: { ...rules, encoding: transcoder.encoding } });
+    begin(sink, head, ended, { ...options, rules: { ...rules, encoding: transcoder.encoding } }, onTable);
   for await (const chunk of gzipped ? gunzip(sourceName, whole, unpackedBytesMax) : whole) {
     signal?.throwIfAborted();
     const text = transcoder.push(chunk);
@@ -99,6 +103,7 @@ export async function readRecords(
     await nextTurn();
     signal?.throwIfAborted();
   }
+  finishTable();
   if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
     const problem = `it may be cut: the transfer has no length, and ${reader.format} does not mark its end`;
     throw malformed(sourceName, `${problem}; expected a known length, an array, or gzip data`);
@@ -141,6 +146,7 @@ async function begin(
   head: Buffer,
   ended: boolean,
   { sourceName, rules = DEFAULT_RULES, onRecord }: ReadOptions,
+  onTable: (table: FieldTable) => void,
 ): Promise<FormatReader | null> {
   const sniffed = sniff(head, ended);
   if (sniffed === null) return null;
@@ -152,6 +158,7 @@ async function begin(
   const Reader = await READERS[sniffed.format]();
   await preparePatterns(rules.fieldMap);
   const table = new FieldTable(sink, sniffed.format, rules, sourceName, onRecord);
+  onTable(table);
   const reader = new Reader(sourceName, table, rules);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;

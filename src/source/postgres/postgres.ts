@@ -86,6 +86,7 @@ async function loadRows(
   }
   signal?.throwIfAborted();
   reader.finish();
+  table.finish();
   await database.query('COMMIT');
   return { format: 'postgresql', gzipped: false, bytesRead, version };
 }

@@ -1,0 +1,132 @@
+/** Terms, whose dates the weekdays and weeks of a record choose. */
+import { TERM_WEEKS_MAX } from '../../limits.js';
+import type { Term } from '../../model/read-rules.js';
+import { quoteEscaped } from '../../model/text.js';
+import { DAY_MS, formatInstant, parseDate } from '../../model/time.js';
+import type { Weeks } from './weeks.js';
+
+const DAYS_PER_WEEK = 7;
+/** 1970-01-01 was a Thursday. */
+const EPOCH_WEEKDAY = 3;
+
+/** Days are counted from 1970-01-01. */
+export interface TermDays {
+  readonly firstDay: number;
+  /** The number of each week; 0 for a week without lessons and number. */
+  readonly weekNumbers: readonly number[];
+  readonly weeks: number;
+  readonly except: ReadonlySet<number>;
+}
+
+/** The dates of a pattern. */
+export interface Dates {
+  readonly days: readonly number[];
+  /** `2026-09-28` for each day. */
+  readonly texts: readonly string[];
+  /** Number of dates left out because lessons are excepted. */
+  readonly excepted: number;
+}
+
+/** A fault of the rules, with the names that lead to it. */
+export interface RuleFault {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** The days of a term, or all its faults. */
+export function termDays(name: string, term: Term): TermDays | RuleFault[] {
+  const faults: RuleFault[] = [];
+  const refuse = (path: (string | number)[], message: string): void => {
+    faults.push({ path: ['terms', name, ...path], message });
+  };
+  const { firstDay, weeks, except = [], breaks = [] } = term;
+  const firstMs = typeof firstDay === 'string' ? parseDate(firstDay) : 'it is no text';
+  if (firstDay === undefined) refuse([], 'the term has no firstDay; expected a date such as 2026-09-28');
+  else if (typeof firstMs === 'string') refuse(['firstDay'], dateFault('firstDay', firstDay));
+  if (weeks === undefined) refuse([], `the term has no weeks; expected their number, 1 to ${TERM_WEEKS_MAX}`);
+  else if (!(Number.isInteger(weeks) && weeks >= 1 && weeks <= TERM_WEEKS_MAX))
+    refuse(['weeks'], `weeks is ${shown(weeks)}; expected a whole number from 1 to ${TERM_WEEKS_MAX}`);
+  const daysOf = (key: 'except' | 'breaks', list: readonly string[]): Set<number> => {
+    const days = new Set<number>();
+    if (!Array.isArray(list)) refuse([key], `${key} is ${shown(list)}; expected a list of dates`);
+    else
+      for (const [n, item] of list.entries()) {
+        const fault = addDays(days, item);
+        if (fault !== null) refuse([key, n], `${key} ${shown(item)}: ${fault}`);
+      }
+    return days;
+  };
+  const excepted = daysOf('except', except);
+  const breakDays = daysOf('breaks', breaks);
+  for (const key of Object.keys(term))
+    if (!['firstDay', 'weeks', 'except', 'breaks'].includes(key))
+      refuse([key], `a term has no ${quoteEscaped(key)}; expected firstDay, weeks, except or breaks`);
+  if (faults.length > 0 || typeof firstMs !== 'number') return faults;
+  const first = firstMs / DAY_MS;
+  const weekNumbers: number[] = [];
+  for (let n = 0, number = 0; number < weeks; n++)
+    weekNumbers.push(breakDays.has(first + DAYS_PER_WEEK * n) ? 0 : ++number);
+  return { firstDay: first, weekNumbers, weeks, except: excepted };
+}
+
+/** Adds the days of a date or a range. @returns a clause on the fault */
+function addDays(days: Set<number>, item: unknown): string | null {
+  const expected = 'expected a date such as 2026-11-04, or a range such as 2026-10-26/2026-10-30';
+  if (typeof item !== 'string') return expected;
+  const [first, last, ...more] = item.split('/').map((date) => parseDate(date.trim()));
+  const to = last === undefined ? first : last;
+  if (typeof first !== 'number' || typeof to !== 'number' || more.length > 0) return expected;
+  if (to < first) return 'it ends before it begins';
+  if (to - first > DAYS_PER_WEEK * TERM_WEEKS_MAX * DAY_MS) return 'it is longer than any term';
+  for (let day = first / DAY_MS; day <= to / DAY_MS; day++) days.add(day);
+  return null;
+}
+
+function dateFault(key: string, value: unknown): string {
+  return `${key} is ${shown(value)}; expected a date such as 2026-09-28`;
+}
+
+function shown(value: unknown): string {
+  return quoteEscaped(typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing'));
+}
+
+/** The term of a record without one: from its first to its last day. */
+export function termBetween(first: number, last: number): TermDays {
+  const weeks = Math.floor((last - first) / DAYS_PER_WEEK) + 1;
+  const weekNumbers = Array.from({ length: weeks }, (_, n) => n + 1);
+  return { firstDay: first, weekNumbers, weeks, except: new Set() };
+}
+
+/**
+ * The dates of one weekday.
+ *
+ * @param weekday Monday is 0
+ * @param cycle after this number of weeks the numbers of weeks begin again at 1; 0 if they do not
+ */
+export function datesOf(
+  term: TermDays,
+  weekday: number,
+  { numbers, parity, span }: Weeks,
+  cycle: number,
+  first: number,
+  last: number,
+): Dates {
+  const { firstDay, weekNumbers, except } = term;
+  const offset = (weekday - ((firstDay + EPOCH_WEEKDAY) % DAYS_PER_WEEK) + DAYS_PER_WEEK) % DAYS_PER_WEEK;
+  const days: number[] = [];
+  let excepted = 0;
+  for (const [n, week] of weekNumbers.entries()) {
+    const day = firstDay + DAYS_PER_WEEK * n + offset;
+    if (week === 0 || day < first || day > last) continue;
+    if (numbers?.has(cycle === 0 ? week : ((week - 1) % cycle) + 1) === false) continue;
+    if (parity !== null && week % 2 !== parity) continue;
+    if (span !== null) {
+      const spanWeek = Math.floor((day - span.first) / DAYS_PER_WEEK);
+      if (day < span.first || day > span.last || spanWeek % span.interval !== 0) continue;
+      if (span.weeks?.has(spanWeek + 1) === false) continue;
+    }
+    if (except.has(day)) excepted++;
+    else days.push(day);
+  }
+  return { days, texts: days.map((day) => formatInstant(day * DAY_MS).slice(0, 10)), excepted };
+}

@@ -1,0 +1,237 @@
+/** Days of the week as names and abbreviations in any language, letters and numbers. Monday is 0. */
+import { MEETINGS_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../../limits.js';
+import type { WeeklyPattern } from '../../model/read-rules.js';
+import { quoteEscaped } from '../../model/text.js';
+import { DAY_MS } from '../../model/time.js';
+import { TextMemo } from '../../structures/text-memo.js';
+
+export const WEEKDAYS = [
+  'Monday',
+  'Tuesday',
+  'Wednesday',
+  'Thursday',
+  'Friday',
+  'Saturday',
+  'Sunday',
+] as const;
+
+/** The languages tried first: a short name often means something else in a language that few timetables have. */
+const COMMON_LANGUAGES = 'en de fr es pt it nl pl cs uk ru sv tr he zh zh-Hant ja'.split(' ');
+/** The letters of North American timetables, where R is Thursday and U is Sunday. */
+const LETTERS = ['m', 't', 'w', 'r', 'f', 's', 'u'];
+const LETTER_WORDS = /^(?:M|T[uhUH]?|W|R|F|S[auAU]?|U){2,}$/;
+const LETTER_WORD = /T[uhUH]|S[auAU]|[A-Z]/g;
+/** Names that Intl does not give. */
+const MORE_NAMES: Readonly<Record<string, readonly (readonly [name: string, day: number])[]>> = {
+  pt: ['2', '3', '4', '5', '6'].flatMap((digit, day) => [
+    [`${digit}ª`, day],
+    [`${digit}ª feira`, day],
+  ]),
+  zh: ['星期天', '周天', '天'].map((name) => [name, 6]),
+};
+const A_MONDAY_MS = Date.UTC(2024, 0, 1);
+const PREFIX_UNITS_MIN = 2;
+
+/** What a text means, by its reading: a language, LETTERS_READING, or the number from which days are counted. */
+export type Meanings = ReadonlyMap<string, number>;
+
+const LETTERS_READING = 'letters';
+const FROM_ZERO = '0';
+const FROM_ONE = '1';
+
+type Names = Map<string, Map<string, number>>;
+
+let commonNames: Names | null = null;
+let allNames: Names | null = null;
+
+/** Case, accents, full stops, apostrophes and hyphens do not count. */
+function plainOf(text: string): string {
+  return text
+    .normalize('NFD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[.'’ʼ׳`\u200e\u200f]/g, '')
+    .replace(/[\p{Pd}\s]+/gu, ' ')
+    .replaceAll('ı', 'i')
+    .replaceAll('ł', 'l')
+    .trim();
+}
+
+function namesOf(languages: readonly string[]): Names {
+  const names: Names = new Map();
+  for (const language of languages) {
+    for (const [name, day] of namesIn(language)) {
+      if (day === null) continue;
+      const meanings = names.get(name) ?? new Map<string, number>();
+      meanings.set(language, day);
+      names.set(name, meanings);
+    }
+  }
+  for (const [day, letter] of LETTERS.entries()) {
+    const meanings = names.get(letter) ?? new Map<string, number>();
+    names.set(letter, meanings.set(LETTERS_READING, day));
+  }
+  return names;
+}
+
+/** The names of a language, and all beginnings of its long names. Null: several days have the name. */
+function namesIn(language: string): Map<string, number | null> {
+  const names = new Map<string, number | null>();
+  const [long, short, narrow] = (['long', 'short', 'narrow'] as const).map((weekday) => {
+    const format = new Intl.DateTimeFormat(language, { weekday, timeZone: 'UTC' });
+    return WEEKDAYS.map((_, day) => plainOf(format.format(A_MONDAY_MS + day * DAY_MS)));
+  }) as [string[], string[], string[]];
+  const add = (list: readonly (readonly [string, number])[]): void => {
+    const added = new Map<string, number | null>();
+    for (const [name, day] of list) {
+      if (name === '' || names.has(name)) continue;
+      const known = added.get(name);
+      added.set(name, known === undefined || known === day ? day : null);
+    }
+    for (const [name, day] of added) names.set(name, day);
+  };
+  add([...long.entries(), ...short.entries()].map(([day, name]) => [name, day]));
+  // In some languages all names begin with the word for "day".
+  let shared = 0;
+  while (long.every((name) => name.length > shared && name[shared] === long[0]?.[shared])) shared++;
+  const bare = long.map((name) => name.slice(shared));
+  add([
+    ...[...bare.entries(), ...narrow.entries()].map(([day, name]) => [name, day] as const),
+    ...(MORE_NAMES[language] ?? []),
+  ]);
+  add(
+    [...long, ...bare].flatMap((name, n) =>
+      Array.from({ length: Math.max(0, name.length - PREFIX_UNITS_MIN) }, (_, more) => [
+        name.slice(0, PREFIX_UNITS_MIN + more),
+        n % WEEKDAYS.length,
+      ]),
+    ),
+  );
+  return names;
+}
+
+function everyLanguage(): string[] {
+  const letters = Array.from({ length: 26 }, (_, n) => String.fromCharCode(0x61 + n));
+  const codes = letters.flatMap((first) => letters.map((second) => first + second));
+  return Intl.DateTimeFormat.supportedLocalesOf(codes);
+}
+
+/** The meanings of one name; undefined if no language has it, or none of the common ones. */
+function meaningsOf(text: string, isCommon = false): Meanings | undefined {
+  const plain = plainOf(text);
+  commonNames ??= namesOf(COMMON_LANGUAGES);
+  const common = commonNames.get(plain);
+  if (common !== undefined || isCommon || !/^[\p{L}\p{M} ]{2,}$/u.test(plain)) return common;
+  allNames ??= namesOf(everyLanguage());
+  return allNames.get(plain);
+}
+
+/** Whether a cell names one weekday or several, in any language. Numbers are no names. */
+export function namesWeekdays(text: string): boolean {
+  return typeof daysOf(text, undefined) !== 'string';
+}
+
+/** The days of a cell such as `Mon`, `Mon, Wed`, `MWF` or `["Mon", "Wed"]`, or a clause on the fault. */
+function daysOf(cell: string, dayOne: WeeklyPattern['dayOne']): readonly Meanings[] | string {
+  const text = cell.trim();
+  if (LETTER_WORDS.test(text) && meaningsOf(text, true) === undefined) {
+    const letters = (text.match(LETTER_WORD) ?? []).map((word) => meaningsOf(word) as Meanings);
+    const days = letters.map((meanings) => meanings.get(LETTERS_READING) ?? meanings.get('en') ?? 0);
+    if (days.every((day, n) => n === 0 || day > (days[n - 1] as number)))
+      return days.map((day) => new Map([[LETTERS_READING, day]]));
+  }
+  const one = dayOf(text, dayOne);
+  if (typeof one !== 'string') return [one];
+  const words = text.split(/[\s,;/+&|[\]"]+/).filter((word) => word !== '');
+  if (words.length < 2 && !text.startsWith('[')) return one;
+  if (words.length > MEETINGS_MAX) return `it has ${words.length} words; expected at most ${MEETINGS_MAX}`;
+  const days: Meanings[] = [];
+  for (const word of words) {
+    const day = dayOf(word, dayOne);
+    if (typeof day === 'string') return one;
+    days.push(day);
+  }
+  return days.length === 0 ? 'it names no day' : days;
+}
+
+function dayOf(text: string, dayOne: WeeklyPattern['dayOne']): Meanings | string {
+  if (!/^\d+$/.test(text)) return meaningsOf(text) ?? 'it is no day of the week in any known language';
+  if (dayOne === undefined)
+    return 'it is a number: say which day is the first, with dayOne: monday or dayOne: sunday';
+  const number = Number(text);
+  if (number > 7) return 'days of the week are numbered from 0 to 6, or from 1 to 7';
+  const first = dayOne === 'monday' ? 0 : 6;
+  const meanings = new Map<string, number>();
+  if (number <= 6) meanings.set(FROM_ZERO, (first + number) % 7);
+  if (number >= 1) meanings.set(FROM_ONE, (first + number - 1) % 7);
+  return meanings;
+}
+
+/**
+ * Reads the weekdays of one source. `ma` is Monday in Dutch and Tuesday in French, and 1 may be the first or the second
+ * day of the week: the other weekdays of the source tell which reading is meant.
+ */
+export class WeekdayReader {
+  readonly #dayOne: WeeklyPattern['dayOne'];
+  readonly #memo = new TextMemo<readonly Meanings[] | string>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+  /** The readings in which all weekdays so far have a meaning. */
+  #readings: ReadonlySet<string> | null = null;
+  #isEnded = false;
+
+  constructor(dayOne: WeeklyPattern['dayOne']) {
+    this.#dayOne = dayOne;
+  }
+
+  /** The number from which days are counted, once it is told; null without numbers. */
+  get daysFrom(): number | null {
+    const isFromOne = this.#readings?.has(FROM_ONE) === true;
+    if (!isFromOne && this.#readings?.has(FROM_ZERO) !== true) return null;
+    return isFromOne ? 1 : 0;
+  }
+
+  /** What is not told from now on stays untold. */
+  end(): void {
+    this.#isEnded = true;
+  }
+
+  /** @returns the days, null if other weekdays must tell them first, or a clause on the fault */
+  read(cell: string): readonly number[] | null | string {
+    let days = this.#memo.get(cell);
+    if (days === undefined) {
+      days = daysOf(cell, this.#dayOne);
+      this.#memo.set(cell, days);
+    }
+    if (typeof days === 'string') return days;
+    const told: number[] = [];
+    for (const meanings of days) {
+      const day = this.#tell(meanings);
+      if (typeof day !== 'number') return day;
+      told.push(day);
+    }
+    return told;
+  }
+
+  #tell(meanings: Meanings): number | null | string {
+    const known = this.#readings;
+    const shared = known === null ? [...meanings.keys()] : [...meanings.keys()].filter((r) => known.has(r));
+    const from = this.daysFrom;
+    if (shared.length === 0 && from !== null)
+      return `other days are counted from ${from}; expected ${from} to ${from + 6}`;
+    if (shared.length > 0 && shared.length !== known?.size) this.#readings = new Set(shared);
+    const readings = shared.length === 0 ? [...meanings.keys()] : shared;
+    const days = new Set(readings.map((reading) => meanings.get(reading) as number));
+    const [day] = days;
+    if (days.size === 1) return day as number;
+    if (!this.#isEnded) return null;
+    if (meanings.has(FROM_ONE)) {
+      this.#readings = new Set([FROM_ONE]);
+      return meanings.get(FROM_ONE) as number;
+    }
+    const listed = [...days].map((each) => {
+      const languages = readings.filter((reading) => meanings.get(reading) === each);
+      return `${WEEKDAYS[each]} (${languages.join(', ')})`;
+    });
+    return `it is ${listed.join(' or ')}; expected a name that has one meaning, such as ${quoteEscaped(WEEKDAYS[day as number] as string)}`;
+  }
+}

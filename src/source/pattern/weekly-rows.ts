@@ -1,0 +1,482 @@
+/**
+ * Weekly patterns. A record that gives a lesson by weekday and weeks becomes a row for each date of its term. The times
+ * are local texts such as `2026-09-28 09:00`, so that the time zone counts at each date, and the intake knows most of
+ * them already.
+ */
+import {
+  MEETINGS_MAX,
+  TERM_WEEKS_MAX,
+  UNTOLD_RECORDS_MAX,
+  VALUE_MEMO_ENTRIES_MAX,
+  VALUE_MEMO_UNITS_MAX,
+} from '../../limits.js';
+import { derivedIdentifier } from '../../model/derived-identifier.js';
+import type { Rejection, RejectionCode } from '../../model/event.js';
+import { NEEDS_DATE_ORDER, readDate } from '../../model/local-time.js';
+import { FIRST_DAYS, type PatternNotes, type ReadRules, type WeeklyPattern } from '../../model/read-rules.js';
+import { suggest } from '../../model/suggest.js';
+import { quoteEscaped } from '../../model/text.js';
+import { DAY_MS, MINUTE_MS, parseDate } from '../../model/time.js';
+import { HALVED, type Names, NULL, namesOf, PLAIN, type Row } from '../../structures/row.js';
+import { TextMemo } from '../../structures/text-memo.js';
+import { type MapTemplate, parseTemplate } from '../map-template.js';
+import { type ClockTime, parseClockTimes } from './clock-times.js';
+import { type Dates, datesOf, type RuleFault, type TermDays, termBetween, termDays } from './term.js';
+import { WEEKDAYS, WeekdayReader } from './weekdays.js';
+import { parseWeeks, type Weeks } from './weeks.js';
+
+const CYCLE_WEEKS_MIN = 2;
+const CYCLE_WEEKS_MAX = 8;
+const MINUTES_MAX = 7 * 24 * 60;
+const NO_NAMES: Names = namesOf([]);
+
+/** The parts of a pattern that are read from records. */
+const PARTS = ['day', 'start', 'end', 'minutes', 'weeks', 'term', 'validFrom', 'validUntil'] as const;
+type Part = (typeof PARTS)[number];
+const OTHER_PARTS = ['cycle', 'dayOne'];
+
+/** The columns, paths and templates that the pattern reads, by its parts. Others are the same for all records. */
+export function patternColumns({ when, terms = {} }: ReadRules): Map<Part, MapTemplate> {
+  const columns = new Map<Part, MapTemplate>();
+  if (when === undefined) return columns;
+  for (const part of PARTS) {
+    const text = when[part];
+    if (typeof text !== 'string') continue;
+    const isFixed =
+      part === 'term'
+        ? Object.hasOwn(terms, text)
+        : part.startsWith('valid') && typeof parseDate(text) === 'number';
+    const template = isFixed ? 'fixed' : parseTemplate(text);
+    if (typeof template !== 'string') columns.set(part, template);
+  }
+  return columns;
+}
+
+/** All faults of a pattern and its terms. */
+export function patternFaults({
+  when,
+  terms = {},
+  fieldMap = {},
+  timeZone,
+}: Partial<ReadRules>): RuleFault[] {
+  const faults = Object.entries(terms).flatMap(([name, term]) => {
+    const days = termDays(name, term);
+    return Array.isArray(days) ? days : [];
+  });
+  if (when === undefined) return faults;
+  const refuse = (path: readonly string[], message: string): void => {
+    faults.push({ path: ['when', ...path], message });
+  };
+  for (const key of Object.keys(when)) {
+    const known: readonly string[] = [...PARTS, ...OTHER_PARTS];
+    if (known.includes(key)) continue;
+    const near = suggest(key, known);
+    refuse([key], `when has no ${quoteEscaped(key)}${near === null ? '' : `: did you mean ${near}?`}`);
+  }
+  for (const part of PARTS) {
+    const value = when[part];
+    if (value === undefined || (part === 'minutes' && typeof value === 'number')) continue;
+    const template =
+      typeof value === 'string' ? parseTemplate(value) : 'expected a column, a path or a template';
+    if (typeof template === 'string') refuse([part], `${part} is ${JSON.stringify(value)}: ${template}`);
+  }
+  const { day, start, end, minutes, term, cycle, dayOne, validFrom, validUntil } = when;
+  if (day === undefined) refuse([], 'when has no day; expected the column of the weekdays');
+  if (start === undefined) refuse([], 'when has no start; expected the column of the times of day');
+  if (end !== undefined && minutes !== undefined)
+    refuse(['minutes'], 'when has both end and minutes; expected one');
+  if (typeof minutes === 'number' && !isLength(minutes))
+    refuse(['minutes'], `minutes is ${minutes}; expected a whole number from 1 to ${MINUTES_MAX}`);
+  if (
+    cycle !== undefined &&
+    !(Number.isInteger(cycle) && cycle >= CYCLE_WEEKS_MIN && cycle <= CYCLE_WEEKS_MAX)
+  )
+    refuse(
+      ['cycle'],
+      `cycle is ${JSON.stringify(cycle)}; expected ${CYCLE_WEEKS_MIN} to ${CYCLE_WEEKS_MAX} weeks`,
+    );
+  if (dayOne !== undefined && !FIRST_DAYS.includes(dayOne))
+    refuse(['dayOne'], `dayOne is ${JSON.stringify(dayOne)}; expected ${FIRST_DAYS.join(' or ')}`);
+  const names = Object.keys(terms);
+  if (term === undefined && names.length !== 1 && (validFrom === undefined || validUntil === undefined))
+    refuse(
+      [],
+      names.length === 0
+        ? 'when needs a term: describe it under terms with firstDay and weeks, or give validFrom and validUntil'
+        : `when has no term; expected one of ${names.join(', ')}, or a column that names them`,
+    );
+  for (const field of ['time', 'endTime'])
+    if (Object.hasOwn(fieldMap, field))
+      refuse([], `fields has ${field} beside when; expected one of the two, because when makes the times`);
+  if (timeZone === undefined)
+    refuse([], 'when needs timeZone, because its times of day are local, such as timeZone: Europe/Berlin');
+  return faults;
+}
+
+function isLength(minutes: number): boolean {
+  return Number.isInteger(minutes) && minutes >= 1 && minutes <= MINUTES_MAX;
+}
+
+/** One meeting of a record in a week. Milliseconds from midnight. */
+interface Meeting {
+  readonly weekday: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+class PatternFault extends Error {
+  readonly code: RejectionCode;
+
+  constructor(code: RejectionCode, detail: string) {
+    super(detail);
+    this.code = code;
+  }
+}
+
+/** The table whose rows are patterns. */
+interface WeeklyTable {
+  readonly row: Row;
+  /** The slots of the parts that are read from records. */
+  readonly slots: ReadonlyMap<Part, number>;
+  /** The slots of the fields that a pattern writes. */
+  readonly written: { readonly id: number; readonly time: number; readonly endTime: number };
+  /** Passes the row on. */
+  readonly give: () => void;
+  readonly refuse: (rejection: Rejection) => void;
+  readonly notes: PatternNotes;
+}
+
+/** A record that waits until the data tells its weekday. */
+interface HeldRow {
+  readonly values: readonly (readonly [kind: number, text: string])[];
+  readonly position: Row['position'];
+  readonly names: readonly string[];
+}
+
+/** Gives a row once for each date. */
+export class WeeklyRows {
+  readonly #when: WeeklyPattern;
+  readonly #rules: ReadRules;
+  readonly #row: Row;
+  readonly #slots: ReadonlyMap<Part, number>;
+  readonly #written: WeeklyTable['written'];
+  readonly #give: () => void;
+  readonly #refuse: (rejection: Rejection) => void;
+  readonly #notes: PatternNotes;
+  readonly #weekdays: WeekdayReader;
+  readonly #terms: ReadonlyMap<string, TermDays>;
+  readonly #times = new TextMemo<readonly ClockTime[] | string>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+  readonly #weeks = new TextMemo<Weeks | string>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+  readonly #dates = new TextMemo<Dates>(VALUE_MEMO_ENTRIES_MAX, 4 * VALUE_MEMO_UNITS_MAX);
+  readonly #clocks = new Map<number, string>();
+  #held: HeldRow[] = [];
+
+  constructor(
+    when: WeeklyPattern,
+    rules: ReadRules,
+    { row, slots, written, give, refuse, notes }: WeeklyTable,
+  ) {
+    this.#when = when;
+    this.#rules = rules;
+    this.#row = row;
+    this.#slots = slots;
+    this.#written = written;
+    this.#give = give;
+    this.#refuse = refuse;
+    this.#notes = notes;
+    this.#weekdays = new WeekdayReader(when.dayOne);
+    const terms = new Map<string, TermDays>();
+    for (const [name, term] of Object.entries(rules.terms ?? {})) {
+      const days = termDays(name, term);
+      if (!Array.isArray(days)) terms.set(name, days as TermDays);
+    }
+    this.#terms = terms;
+  }
+
+  /** Gives the dates of the row, which holds a record. */
+  give(): void {
+    let days: readonly number[] | null | string;
+    const cell = this.#text('day');
+    if (cell === '') days = 'expected a day of the week';
+    else days = this.#weekdays.read(cell);
+    if (days === null && this.#held.length < UNTOLD_RECORDS_MAX) {
+      this.#held.push(held(this.#row));
+      return;
+    }
+    if (days === null) {
+      this.finish();
+      days = this.#weekdays.read(cell);
+    }
+    try {
+      if (typeof days === 'string')
+        throw new PatternFault(
+          cell === '' ? 'missing-field' : 'malformed-recurrence',
+          cell === '' ? `the day is missing; ${days}` : `day ${quoteEscaped(cell)}: ${days}`,
+        );
+      this.#giveDates(days as readonly number[]);
+    } catch (error) {
+      if (!(error instanceof PatternFault)) throw error;
+      const { position } = this.#row;
+      const id = this.#row.textOf(this.#written.id);
+      const { code, message: detail } = error;
+      this.#refuse({ position, ...(id === '' ? {} : { id }), code, field: null, detail });
+    }
+  }
+
+  /** The source has ended: what is held is read as well as it can be. */
+  finish(): void {
+    this.#weekdays.end();
+    const waiting = this.#held;
+    this.#held = [];
+    const row = this.#row;
+    // The record that is in the row now comes after those that are held.
+    const present = waiting.length === 0 ? null : held(row);
+    for (const record of waiting) {
+      restore(row, record);
+      this.give();
+    }
+    if (present !== null) restore(row, present);
+    this.#notes.daysFrom ??= this.#weekdays.daysFrom;
+  }
+
+  #text(part: Part): string {
+    const slot = this.#slots.get(part);
+    if (slot === undefined || this.#row.kindOf(slot) <= NULL) return '';
+    return this.#row.textOf(slot).trim();
+  }
+
+  #giveDates(days: readonly number[]): void {
+    const meetings = this.#meetings(days);
+    const name = this.#termName();
+    const weeksText = this.#text('weeks');
+    const [from, until] = [this.#date('validFrom'), this.#date('validUntil')];
+    const found = meetings.map(({ weekday }) => this.#datesOf(name, weekday, weeksText, from, until));
+    const events = found.reduce((sum, dates) => sum + dates.days.length, 0);
+    const excepted = found.reduce((sum, dates) => sum + dates.excepted, 0);
+    if (events === 0) throw this.#withoutDates(name, days, weeksText, excepted);
+    this.#notes.records++;
+    this.#notes.events += events;
+    this.#notes.excepted += excepted;
+    const row = this.#row;
+    const { id: idSlot, time, endTime } = this.#written;
+    const id = row.kindOf(idSlot) <= NULL ? '' : row.textOf(idSlot);
+    const mark = row.mark;
+    for (const [n, { start, end }] of meetings.entries()) {
+      const base = id === '' ? '' : derivedIdentifier('id', n === 0 ? id : `${id} ${n}`);
+      const high = Number.parseInt(base.slice(0, 8), 16);
+      const low = base.slice(8);
+      const { days: dates, texts } = found[n] as Dates;
+      for (let at = 0; at < dates.length; at++) {
+        row.rewind(mark);
+        const date = texts[at] as string;
+        row.put(time, `${date} ${this.#clock(start)}`);
+        const endDate =
+          end < DAY_MS ? date : new Date((dates[at] as number) * DAY_MS + end).toISOString().slice(0, 10);
+        row.put(endTime, `${endDate} ${this.#clock(end % DAY_MS)}`);
+        // Texts that are equal but for the date have different first digits, and the rest tells the records apart.
+        if (id !== '')
+          row.put(idSlot, ((high ^ (dates[at] as number)) >>> 0).toString(16).padStart(8, '0') + low);
+        this.#give();
+        // The columns that are not served count once for each record.
+        row.names = NO_NAMES;
+      }
+    }
+  }
+
+  #meetings(days: readonly number[]): Meeting[] {
+    const { end: endColumn, minutes: length } = this.#when;
+    const starts = this.#clockTimes('start');
+    const ends = endColumn === undefined ? null : this.#clockTimes('end');
+    const minutes =
+      typeof length === 'number' ? length : length === undefined ? null : Number(this.#text('minutes'));
+    if (minutes !== null && !isLength(minutes)) {
+      const text = quoteEscaped(this.#text('minutes'));
+      throw new PatternFault(
+        'malformed-time',
+        `minutes ${text}: expected a whole number from 1 to ${MINUTES_MAX}`,
+      );
+    }
+    const count = Math.max(days.length, starts.length);
+    const isPaired = [days, starts, ends ?? starts].every(
+      (list) => list.length === 1 || list.length === count,
+    );
+    if (!isPaired || count > MEETINGS_MAX) {
+      const shown = `${days.length} days, ${starts.length} times`;
+      throw new PatternFault(
+        'malformed-time',
+        `the record has ${shown}; expected one time, or one for each day, and at most ${MEETINGS_MAX}`,
+      );
+    }
+    return Array.from({ length: count }, (_, n) => {
+      const { start, end } = itemOf(starts, n);
+      const last = ends === null ? null : itemOf(ends, n);
+      const endMs =
+        minutes !== null ? start + minutes * MINUTE_MS : last !== null ? (last.end ?? last.start) : end;
+      if (endMs === null)
+        throw new PatternFault(
+          'malformed-time',
+          'start has no end; expected a range such as 8:10 - 8:55, or end or minutes in when',
+        );
+      if (endMs < start) {
+        const [from, to] = [this.#clock(start), this.#clock(endMs)];
+        throw new PatternFault(
+          'end-before-start',
+          `end ${to} is before start ${from}; expected it to be equal or later`,
+        );
+      }
+      return { weekday: itemOf(days, n), start, end: endMs };
+    });
+  }
+
+  #clockTimes(part: 'start' | 'end'): readonly ClockTime[] {
+    const text = this.#text(part);
+    if (text === '')
+      throw new PatternFault('missing-field', `${part} is missing; expected a time of day such as 09:00`);
+    // The letter keeps short digits from the front: see TextMemo.
+    const key = `t${text}`;
+    let times = this.#times.get(key);
+    if (times === undefined) {
+      times = parseClockTimes(text);
+      this.#times.set(key, times);
+    }
+    if (typeof times === 'string')
+      throw new PatternFault('malformed-time', `${part} ${quoteEscaped(text)}: ${times}`);
+    return times;
+  }
+
+  #clock(ms: number): string {
+    let text = this.#clocks.get(ms);
+    if (text === undefined) {
+      text = new Date(ms % DAY_MS).toISOString().slice(11, ms % MINUTE_MS === 0 ? 16 : 19);
+      if (this.#clocks.size < VALUE_MEMO_ENTRIES_MAX) this.#clocks.set(ms, text);
+    }
+    return text;
+  }
+
+  /** Null: the term is from validFrom to validUntil. */
+  #termName(): string | null {
+    const { term } = this.#when;
+    const [only] = this.#terms.keys();
+    const name = term === undefined ? (only ?? null) : this.#slots.has('term') ? this.#text('term') : term;
+    if (name === null || this.#terms.has(name)) return name;
+    const listed = [...this.#terms.keys()].join(', ');
+    throw new PatternFault(
+      'malformed-recurrence',
+      `there is no term ${quoteEscaped(name)}; the terms are ${listed}`,
+    );
+  }
+
+  /** A day since 1970-01-01; null if the record has no such date. */
+  #date(part: 'validFrom' | 'validUntil'): number | null {
+    const text = this.#slots.has(part) ? this.#text(part) : (this.#when[part] ?? '');
+    if (text === '') return null;
+    const date = readDate(text, this.#rules.dateOrder);
+    if (typeof date !== 'string') return date.days;
+    const problem = date === NEEDS_DATE_ORDER ? date : 'expected a date such as 2026-09-28';
+    throw new PatternFault('malformed-time', `${part} ${quoteEscaped(text)}: ${problem}`);
+  }
+
+  #datesOf(
+    name: string | null,
+    weekday: number,
+    weeksText: string,
+    from: number | null,
+    until: number | null,
+  ): Dates {
+    const key = JSON.stringify([name, weekday, weeksText, from, until]);
+    let dates = this.#dates.get(key);
+    if (dates === undefined) {
+      const { cycle = 0 } = this.#when;
+      const first = from ?? Number.NEGATIVE_INFINITY;
+      const last = until ?? Number.POSITIVE_INFINITY;
+      const term = name === null ? this.#ownTerm(from, until) : (this.#terms.get(name) as TermDays);
+      dates = datesOf(term, weekday, this.#weeksOf(weeksText, name, term, cycle), cycle, first, last);
+      this.#dates.set(key, dates);
+    }
+    return dates;
+  }
+
+  #ownTerm(from: number | null, until: number | null): TermDays {
+    if (from === null || until === null)
+      throw new PatternFault(
+        'missing-field',
+        'validFrom or validUntil is missing; expected both, because the record has no term',
+      );
+    if (until < from) throw new PatternFault('malformed-recurrence', 'validUntil is before validFrom');
+    if (until - from >= 7 * TERM_WEEKS_MAX)
+      throw new PatternFault(
+        'malformed-recurrence',
+        `there are more than ${TERM_WEEKS_MAX} weeks from validFrom to validUntil`,
+      );
+    return termBetween(from, until);
+  }
+
+  #weeksOf(text: string, name: string | null, term: TermDays, cycle: number): Weeks {
+    const key = `w${text}`;
+    let weeks = this.#weeks.get(key);
+    if (weeks === undefined) {
+      weeks = parseWeeks(text);
+      this.#weeks.set(key, weeks);
+    }
+    if (typeof weeks === 'string')
+      throw new PatternFault('malformed-recurrence', `weeks ${quoteEscaped(text)}: ${weeks}`);
+    const last = Math.max(0, ...(weeks.numbers ?? []));
+    const known = cycle === 0 ? term.weeks : cycle;
+    if (last > known) {
+      const of =
+        cycle > 0
+          ? `the cycle, which has ${cycle} weeks`
+          : `the term${name === null ? '' : ` ${name}`}, which has ${term.weeks} weeks`;
+      throw new PatternFault(
+        'malformed-recurrence',
+        `weeks ${quoteEscaped(text)}: week ${last} is beyond ${of}`,
+      );
+    }
+    return weeks;
+  }
+
+  #withoutDates(
+    name: string | null,
+    days: readonly number[],
+    weeksText: string,
+    excepted: number,
+  ): PatternFault {
+    const day = days.map((each) => WEEKDAYS[each]).join(', ');
+    const weeks = weeksText === '' ? '' : ` in weeks ${quoteEscaped(weeksText)}`;
+    const reason = excepted === 0 ? '' : `; all ${excepted} are in except`;
+    const term = name === null ? 'between validFrom and validUntil' : `in the term ${name}`;
+    return new PatternFault(
+      'malformed-recurrence',
+      `the pattern has no date: ${day}${weeks} does not occur ${term}${reason}`,
+    );
+  }
+}
+
+function itemOf<Item>(list: readonly Item[], n: number): Item {
+  return (list.length === 1 ? list[0] : list[n]) as Item;
+}
+
+function held(row: Row): HeldRow {
+  const slots = row.spans.length / 4;
+  const values = Array.from({ length: slots }, (_, slot) => [row.kindOf(slot), row.textOf(slot)] as const);
+  const { view, places, count } = row.names;
+  const names = Array.from({ length: count }, (_, n) =>
+    Buffer.from(
+      view.buffer,
+      view.byteOffset + (places[2 * n] as number),
+      (places[2 * n + 1] as number) - (places[2 * n] as number),
+    ).toString(),
+  );
+  return { values, position: row.position, names };
+}
+
+function restore(row: Row, { values, position, names }: HeldRow): void {
+  row.begin(Buffer.alloc(0), new DataView(new ArrayBuffer(0)));
+  row.place(position);
+  for (const [slot, [kind, text]] of values.entries()) {
+    if (kind <= NULL) row.clear(slot, kind);
+    else if (kind >= PLAIN && kind <= HALVED) row.put(slot, text);
+    else row.putAs(kind, slot, text);
+  }
+  if (names.length > 0) row.names = namesOf(names);
+}
