@@ -1,7 +1,7 @@
 /**
- * Weekly patterns. A record that gives a lesson by weekday and weeks becomes a row for each date of its term. The times
- * are local texts such as `2026-09-28 09:00`, so that the time zone counts at each date, and the intake knows most of
- * them already.
+ * Folder source/pattern/. Weekly patterns. This folder knows neither formats nor time zones. A record that gives a
+ * lesson by weekday and weeks becomes a row for each date of its term. The times are local texts such as
+ * `2026-09-28 09:00`, so that the time zone counts at each date, and the intake knows most of them already.
  */
 import {
   MEETINGS_MAX,

@@ -179,7 +179,10 @@ test('the other weekdays of a source tell what a short name or a number means', 
   };
   t.equal(await first(['ma', 'wo', 'vr']), '28 30 02', 'in Dutch, ma is Monday');
   t.equal(await first(['ma', 'me', 'ven']), '29 30 02', 'in French, ma is Tuesday');
-  t.match(await first(['ma']), /day "ma": it is Tuesday \(fr, es, it\) or Monday \(nl, sv\); expected a name that has one meaning/);
+  t.match(
+    await first(['ma']),
+    /day "ma": it is Tuesday \(fr, es, it\) or Monday \(nl, sv\); expected a name that has one meaning/,
+  );
   const monday = { dayOne: 'monday' } as const;
   t.equal(await first([1, 2, 5], monday), '28 29 02 from 1');
   t.equal(await first([1, 0, 5], monday), '29 28 03 from 0', 'a 0 after other days');
@@ -342,7 +345,14 @@ test('all faults of the rules are told at once, with their places', (t) => {
 
 test('ids follow the record and the date, so that they stay when weeks and times change', async (t) => {
   const ids = async (record: object, more: Partial<ReadRules> = {}): Promise<Map<string, unknown>> => {
-    const text = JSON.stringify({ id: 'lesson 1', day: 'Mon', start: '09:00', end: '10:00', weeks: '', ...record });
+    const text = JSON.stringify({
+      id: 'lesson 1',
+      day: 'Mon',
+      start: '09:00',
+      end: '10:00',
+      weeks: '',
+      ...record,
+    });
     const { events } = await load(text, { when: WHEN, ...more });
     return new Map(events.map(({ time, id }) => [String(time).slice(0, 10), id]));
   };
