@@ -33,6 +33,8 @@ export const ZONE_CHARACTERS_MAX = 64;
 export const PAGE_LIMIT_MAX = 10_000;
 /** UTF-16 units of a text that filters, directories and conflicts use: every text but the title. Lists of 25 lecturers have 500. */
 export const NAME_UNITS_MAX = 1024;
+/** UTF-16 units of a lessonId, which a calendar has as UID. */
+export const LESSON_ID_UNITS_MAX = 200;
 /** Encoded cursor: a name has 3,072 bytes of UTF-8 at most; with two instants and an identifier 3,300; in base64 4,400. */
 export const CURSOR_CHARACTERS_MAX = 4608;
 /** UTF-16 units of `q` as it is searched. V8 searches a text of up to 250 units in linear time: 20 MB take 0.1 s at worst. */

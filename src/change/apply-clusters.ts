@@ -2,15 +2,15 @@ import { INTERVALS_PER_TREE_MAX } from '../limits.js';
 import { CONFLICT_DIMENSIONS, type IndexedFieldName, LESSON_FIELDS } from '../model/fields.js';
 import { ClusterSweep, type FoundClusters } from '../snapshot/cluster-sweep.js';
 import { clustersOfEvents, entryByteLengths, sortedClusters } from '../snapshot/clusters.js';
-import type { ClustersImage, FieldImage, SnapshotImage } from '../snapshot/image.js';
-import { lessonsOfRows } from '../snapshot/lessons.js';
+import type { ClustersImage, ColumnImage, FieldImage, SnapshotImage } from '../snapshot/image.js';
+import { type LessonColumn, lessonsOfRows } from '../snapshot/lessons.js';
 import { Dictionary, NO_CODE } from '../structures/dictionary.js';
 import { buildIntervalIndex } from '../structures/interval-index.js';
 import { scratch, shared } from '../structures/slabs.js';
 import { Splice, spliceDictionary } from '../structures/splice.js';
 
 /** The parts of the next image that determine clusters. */
-type Next = Pick<SnapshotImage, 'fields' | 'rows' | 'slots'> & { readonly slotOf: Uint32Array };
+type Next = Pick<SnapshotImage, 'fields' | 'columns' | 'rows' | 'slots'> & { readonly slotOf: Uint32Array };
 
 interface TouchedKey {
   readonly by: number;
@@ -134,7 +134,7 @@ function sweepKeys(
   touched: readonly TouchedKey[],
   keys: Dictionary,
   reader: KeyReader,
-  { fields, slots, slotOf }: Next,
+  { fields, columns, slots, slotOf }: Next,
 ): ClusterSweep {
   const { startMs, endMs } = slots;
   const takesTime = (ordinal: number): boolean => startMs[slotOf[ordinal]!] !== endMs[slotOf[ordinal]!];
@@ -148,12 +148,17 @@ function sweepKeys(
   }
   const slotsOfRows = scratch.uint32(count);
   for (let n = 0; n < count; n++) slotsOfRows[n] = slotOf[ordinals[n]!]!;
-  const lessonFields = LESSON_FIELDS.map((name) => {
+  const columnOf = ({ codes: all, dictionary }: ColumnImage): LessonColumn => {
     const codes = scratch.uint32(count);
-    for (let n = 0; n < count; n++) codes[n] = fields[name].codes[ordinals[n]!]!;
-    return { codes, codeCount: fields[name].dictionary.start.length - 1 };
-  });
-  const rows = { ordinals, slots: slotsOfRows, lessons: lessonsOfRows(slotsOfRows, lessonFields) };
+    for (let n = 0; n < count; n++) codes[n] = all[ordinals[n]!]!;
+    return { codes, codeCount: dictionary.start.length - 1 };
+  };
+  const lessons = lessonsOfRows(
+    slotsOfRows,
+    LESSON_FIELDS.map((name) => columnOf(fields[name])),
+    columns.lessonId.codes.length === 0 ? null : columnOf(columns.lessonId),
+  );
+  const rows = { ordinals, slots: slotsOfRows, lessons };
   const sweep = new ClusterSweep(slots, count);
   let from = 0;
   for (const [n, { by, text }] of touched.entries()) {

@@ -131,7 +131,7 @@ function spliceImage(base: SnapshotImage, edit: PlacedEdit, beganMs: number): Sn
     rows,
     dayDigests: patchDigests(base, edit, slots, rows),
     ids: patchIds(base.ids, edit, hash),
-    clusters: patchClusters(base, splice, { fields, rows, slots, slotOf }),
+    clusters: patchClusters(base, splice, { fields, columns, rows, slots, slotOf }),
   });
   return {
     ...parts,

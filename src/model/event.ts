@@ -39,6 +39,11 @@ export interface TimetableRecord {
   readonly courseName?: string | null | undefined;
   /** Display name of the group. Directories show it, but events do not. */
   readonly groupName?: string | null | undefined;
+  /**
+   * Identifier of the lesson that the event is a part of, of at most 200 characters. Events with equal lessonId never
+   * conflict with each other, and calendars show them as one event.
+   */
+  readonly lessonId?: string | null | undefined;
 }
 
 /** The Event record of answers: ten fields in the order of the specification, times in UTC with milliseconds. */

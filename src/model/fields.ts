@@ -87,6 +87,12 @@ export const ROWS = [
   { name: 'roomName', kind: 'text', output: false, description: 'Display name of the room' },
   { name: 'courseName', kind: 'text', output: false, description: 'Display name of the course' },
   { name: 'groupName', kind: 'text', output: false, description: 'Display name of the group' },
+  {
+    name: 'lessonId',
+    kind: 'text',
+    output: false,
+    description: 'Identifier of the lesson that the event is a part of',
+  },
 ] as const;
 
 type Row = (typeof ROWS)[number];
@@ -99,7 +105,7 @@ export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
 /** A field that claims and enrolments can select on. */
 export type IdentityFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
 export type IndexedFieldName = IdentityFieldName | (typeof CONFLICT_DIMENSIONS)[number]['keys'][number];
-/** A field that answers do not show and filters do not match. */
+/** A field that answers do not show and filters do not match: display names, and the lesson. */
 export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName>;
 /** An optional field without an index. */
 export type UnindexedFieldName = Exclude<FieldName, RequiredFieldName | IndexedFieldName>;
@@ -159,7 +165,7 @@ export const NAMED_FIELDS = FIELDS.filter((field) => field.namedBy.length > 0) a
 })[];
 
 /**
- * Rows with equal time, endTime and these fields are one lesson. The first of these fields must have a value;
- * unknown values of the others count as equal.
+ * Rows with equal lessonId are one lesson. Of the other rows, those with equal time, endTime and these fields are one
+ * lesson. The first of these fields must have a value; unknown values of the others count as equal.
  */
 export const LESSON_FIELDS = ['courseId', 'roomId', 'type'] as const;

@@ -3,6 +3,7 @@
  * events go.
  */
 import {
+  LESSON_ID_UNITS_MAX,
   NAME_UNITS_MAX,
   REJECTED_ID_UNITS_MAX,
   VALUE_MEMO_ENTRIES_MAX,
@@ -60,6 +61,12 @@ function isOptional({ name, required }: Field, mode: IdentifierMode): boolean {
   return !required || (name === 'id' && mode === 'derived');
 }
 
+/** UTF-16 units of a text, where it is not NAME_UNITS_MAX. */
+const UNITS_MAX: { readonly [Name in FieldName]?: number } = {
+  title: Number.POSITIVE_INFINITY,
+  lessonId: LESSON_ID_UNITS_MAX,
+};
+
 /** @returns the canonical value, or why it is refused */
 function readText(
   { name, kind }: KnownField,
@@ -81,7 +88,7 @@ function readText(
     if (typeof instantMs === 'number') return instantMs;
     return { code: 'malformed-time', detail: `${name} ${quoteEscaped(text)} cannot be read: ${instantMs}` };
   }
-  const unitsMax = name === 'title' ? Number.POSITIVE_INFINITY : NAME_UNITS_MAX;
+  const unitsMax = UNITS_MAX[name] ?? NAME_UNITS_MAX;
   const canonical = text.length > unitsMax ? text : normaliseText(text);
   if (canonical !== null && canonical.length <= unitsMax) return canonical;
   const fault =

@@ -27,7 +27,7 @@ export interface KeyedRows {
 
 /**
  * Goes through the rows of each key in time order. A row that starts before all earlier rows have ended joins
- * their cluster. Rows of one lesson are simultaneous, so merging changes only the counts.
+ * their cluster. So merging changes only the counts: of two connected lessons, two rows overlap.
  */
 export class ClusterSweep {
   readonly merged: FoundClusters = new FoundClusters();
@@ -35,15 +35,21 @@ export class ClusterSweep {
   readonly #slots: Pick<SlotsImage, 'startMs' | 'endMs'>;
   /** For each lesson, the last call of `#findLessons` that found it. */
   readonly #seenIn: Uint32Array;
+  /** For each lesson that the last call found, its last interval. */
+  readonly #intervalOf: Uint32Array;
   #runs = 0;
-  readonly #lessonSlots: Uint32Array;
+  /** The number of lessons that the last call found. */
+  #lessons = 0;
+  /** Intervals, by start. */
+  readonly #starts: Float64Array;
   readonly #ends: Float64Array;
 
   /** @param rowCount a bound for the numbers of lessons and for the rows of a key */
   constructor(slots: Pick<SlotsImage, 'startMs' | 'endMs'>, rowCount: number) {
     this.#slots = slots;
     this.#seenIn = scratch.uint32(rowCount);
-    this.#lessonSlots = scratch.uint32(rowCount);
+    this.#intervalOf = scratch.uint32(rowCount);
+    this.#starts = scratch.float64(rowCount);
     this.#ends = scratch.float64(rowCount);
   }
 
@@ -71,42 +77,65 @@ export class ClusterSweep {
       for (let place = first; place < end; place++) found.events.push(rows.ordinals[place]!);
       found.first.push(found.events.length);
     };
-    add(this.unmerged, this.#peak(rows.slots.subarray(first, end)));
-    const lessons = this.#findLessons(rows, first, end);
-    if (lessons > 1) add(this.merged, this.#peak(this.#lessonSlots.subarray(0, lessons)));
+    this.#findRows(rows, first, end);
+    add(this.unmerged, this.#peak(end - first));
+    const intervals = this.#findLessons(rows, first, end);
+    if (this.#lessons > 1) add(this.merged, this.#peak(intervals));
+  }
+
+  #findRows({ slots }: KeyedRows, first: number, end: number): void {
+    const { startMs, endMs } = this.#slots;
+    for (let place = first; place < end; place++) {
+      this.#starts[place - first] = startMs[slots[place]!]!;
+      this.#ends[place - first] = endMs[slots[place]!]!;
+    }
   }
 
   /**
-   * Writes the slots of the lessons to `#lessonSlots`, and returns their number. Code after the loop, in the
-   * same method, would run unoptimised while the loop is hot.
+   * Writes the intervals of the lessons, and counts both. Rows of a lesson that overlap or touch are one interval. Code
+   * after the loop, in the same method, would run unoptimised while the loop is hot.
    */
   #findLessons({ lessons, slots }: KeyedRows, first: number, end: number): number {
+    const { startMs, endMs } = this.#slots;
     const run = ++this.#runs;
+    this.#lessons = 0;
     let count = 0;
     for (let place = first; place < end; place++) {
       const lesson = lessons[place]!;
-      if (lesson !== NO_CODE) {
-        if (this.#seenIn[lesson] === run) continue;
-        this.#seenIn[lesson] = run;
+      const start = startMs[slots[place]!]!;
+      const rowEnd = endMs[slots[place]!]!;
+      if (lesson === NO_CODE || this.#seenIn[lesson] !== run) this.#lessons++;
+      else {
+        const last = this.#intervalOf[lesson]!;
+        if (start <= this.#ends[last]!) {
+          this.#ends[last] = Math.max(this.#ends[last]!, rowEnd);
+          continue;
+        }
       }
-      this.#lessonSlots[count++] = slots[place]!;
+      if (lesson !== NO_CODE) {
+        this.#seenIn[lesson] = run;
+        this.#intervalOf[lesson] = count;
+      }
+      this.#starts[count] = start;
+      this.#ends[count++] = rowEnd;
     }
     return count;
   }
 
-  /** The most lessons at one instant. Intervals are half-open, so ends come before starts. */
-  #peak(slots: Uint32Array): number {
-    const count = slots.length;
-    // Two connected lessons overlap, and so do all lessons of one slot.
-    if (count === 2 || slots[0] === slots[count - 1]) return count;
-    const { startMs, endMs } = this.#slots;
-    const ends = this.#ends.subarray(0, count);
-    for (let n = 0; n < count; n++) ends[n] = endMs[slots[n]!]!;
-    ends.sort();
+  /**
+   * The most intervals at one instant. Intervals are half-open, so ends come before starts.
+   *
+   * @param count of the intervals, which are of at least two lessons
+   */
+  #peak(count: number): number {
+    const starts = this.#starts;
+    // Two connected lessons overlap, and so do all that start together.
+    if (count === 2 || starts[0] === starts[count - 1]) return count;
+    const ends = this.#ends.subarray(0, count).sort();
     let ended = 0;
     let peak = 0;
     for (let started = 0; started < count; started++) {
-      const start = startMs[slots[started]!]!;
+      const start = starts[started]!;
       // Terminates: `ended` grows up to `count`.
       while (ended < count && ends[ended]! <= start) ended++;
       peak = Math.max(peak, started + 1 - ended);

@@ -9,9 +9,9 @@ import type { PostingListsImage } from '../structures/posting-lists.js';
 import { sortByIntervals } from '../structures/radix-sort.js';
 import { scratch, shared } from '../structures/slabs.js';
 import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
-import { type OrderedEvents, pickInto } from './columns.js';
+import { type OrderedColumn, type OrderedEvents, pickInto } from './columns.js';
 import type { ClustersImage, RowsImage, SnapshotImage } from './image.js';
-import { lessonsOfRows } from './lessons.js';
+import { type LessonColumn, lessonsOfRows } from './lessons.js';
 import { jsonByteLength, packedArrayHeaderLength, packedByteLength, packedIntegerLength } from './rows.js';
 
 /**
@@ -24,12 +24,15 @@ export function buildClusters(
   hash: KeyedHash,
 ): SnapshotImage['clusters'] {
   const { slots, slotOf, order } = events;
+  const columnOf = ({ codes, dictionary }: OrderedColumn): LessonColumn => ({
+    codes,
+    codeCount: dictionary.size,
+  });
+  const { lessonId } = events.columns;
   const lessons = lessonsOfRows(
     slotOf,
-    LESSON_FIELDS.map((name) => ({
-      codes: events.columns[name].codes,
-      codeCount: events.columns[name].dictionary.size,
-    })),
+    LESSON_FIELDS.map((name) => columnOf(events.columns[name])),
+    lessonId.codes.length === 0 ? null : columnOf(lessonId),
   );
   const { keyOf, keys } = conflictKeys(events, hash);
   const keyCount = keys.start.length - 1;

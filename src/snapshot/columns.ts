@@ -18,13 +18,13 @@ export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonl
 export const HIDDEN_FIELDS: readonly CodedField[] = CODED_FIELDS.filter((field) => !field.output);
 /**
  * The number of columns that get a code with every event; these come first. The other columns hold display
- * names, which most sources lack, so they are filled late.
+ * names and lessons, which most sources lack, so they are filled late.
  */
 export const FULL_COLUMNS: number = CODED_FIELDS.filter((field) => field.output || field.indexed).length;
 
-interface OrderedColumn {
+export interface OrderedColumn {
   readonly dictionary: DictionaryBuilder;
-  /** Codes by ordinal. Empty for a display name that no event has. */
+  /** Codes by ordinal. Empty for a display name or lesson that no event has. */
   readonly codes: Uint32Array;
 }
 

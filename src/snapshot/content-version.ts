@@ -20,11 +20,11 @@ export function dayOf(startMs: number): number {
 
 /**
  * Equal data has equal versions, in replicas, after restarts and after patches. The version is a hash of the
- * digests of all days, and of the filters and names that rows do not show.
+ * digests of all days, and of the filters, names and lessons that rows do not show.
  */
 export function contentVersionOf(
   identifiers: IdentifierMode,
-  { rows, dayDigests, fields, names }: Omit<SnapshotImage, 'summary' | 'hashSeed'>,
+  { rows, dayDigests, fields, columns, names }: Omit<SnapshotImage, 'summary' | 'hashSeed'>,
 ): string {
   const hash = createHash('sha256');
   hash.update(`${SCHEME}\n${identifiers}\n${rows.start.length - 1}\n${dayDigests.length}\n`);
@@ -32,6 +32,7 @@ export function contentVersionOf(
   const hidden = [
     ...HIDDEN_FILTERS.map(({ name }) => [name, fields[name]] as const),
     ...NAMED_FIELDS.map(({ name }) => [`names of ${name}`, names[name]] as const),
+    ...(columns.lessonId.codes.length === 0 ? [] : [['lessonId', columns.lessonId] as const]),
   ];
   for (const [name, { dictionary, codes }] of hidden) {
     hash.update(`\n${name}\n${dictionary.bytes.length}\n${codes.length}\n`);

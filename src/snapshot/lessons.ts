@@ -1,24 +1,30 @@
 import { NO_CODE } from '../structures/dictionary.js';
 import { scratch } from '../structures/slabs.js';
 
-/** A column of one of LESSON_FIELDS. Codes from `codeCount` on mean null. */
+/** A column of lessonId or of one of LESSON_FIELDS. Codes from `codeCount` on mean null. */
 export interface LessonColumn {
   readonly codes: Uint32Array;
   readonly codeCount: number;
 }
 
 /**
- * Adjacent rows with equal slot and LESSON_FIELDS are one lesson, numbered by its first row. Rows without a
- * value in the first field are separate lessons (NO_CODE). Dividing groups is fast for all values, unlike
- * hashing.
+ * Rows with equal lessonId are one lesson. Of the other rows, adjacent ones with equal slot and LESSON_FIELDS are one
+ * lesson. A lesson is numbered by its first row. Rows without a lessonId and without a value in the first field are
+ * separate lessons (NO_CODE). Dividing groups is fast for all values, unlike hashing.
  *
  * @param slots by row; the rows of a slot, or of a slot and a key, are adjacent
  * @param columns by row, in the order of LESSON_FIELDS
+ * @param lessonIds by row; null if no event has a lessonId
  */
-export function lessonsOfRows(slots: Uint32Array, columns: readonly LessonColumn[]): Uint32Array {
+export function lessonsOfRows(
+  slots: Uint32Array,
+  columns: readonly LessonColumn[],
+  lessonIds: LessonColumn | null,
+): Uint32Array {
   const lessons = scratch.uint32(slots.length);
   const { codes: required, codeCount } = columns[0]!;
-  const { rows, first } = columns.reduce(divide, runsOf(slots));
+  const all = lessonIds === null ? columns : [...columns, lessonIds];
+  const { rows, first } = all.reduce(divide, runsOf(slots));
   for (let group = 0; group + 1 < first.length; group++) {
     const lesson = rows[first[group]!]!;
     for (let place = first[group]!; place < first[group + 1]!; place++) {
@@ -26,7 +32,18 @@ export function lessonsOfRows(slots: Uint32Array, columns: readonly LessonColumn
       lessons[row] = required[row]! < codeCount ? lesson : NO_CODE;
     }
   }
+  if (lessonIds !== null) numberByLessonId(lessons, lessonIds);
   return lessons;
+}
+
+function numberByLessonId(lessons: Uint32Array, { codes, codeCount }: LessonColumn): void {
+  const firstRow = scratch.uint32(codeCount).fill(NO_CODE);
+  for (let row = 0; row < codes.length; row++) {
+    const code = codes[row]!;
+    if (code >= codeCount) continue;
+    if (firstRow[code] === NO_CODE) firstRow[code] = row;
+    lessons[row] = firstRow[code]!;
+  }
 }
 
 /** Group g is rows [first[g], first[g + 1]), ascending. */

@@ -9,7 +9,7 @@ import type { FieldMap, MapValue, ReadRules } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
 import { quoteEscaped } from '../model/text.js';
 import { viewOf } from '../structures/byte-strings.js';
-import { MISSING, type Names, NULL, namesOf, Row } from '../structures/row.js';
+import { MISSING, type Names, NULL, namesOf, Row, TEXT, WHOLE } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { ColumnWatch, checkColumns, type WatchedColumn } from './column-watch.js';
 import { LoadNotes } from './load-notes.js';
@@ -373,7 +373,7 @@ function eventSteps(
   { identifiers }: ReadRules,
   templates: ReadonlyMap<string, MapTemplate>,
 ): ((row: Row) => void)[] {
-  const steps: ((row: Row) => void)[] = [];
+  const steps: ((row: Row) => void)[] = [tidyLesson];
   if (format === 'csv') {
     // Many programs write a pair of quotes for every missing value.
     steps.push((row) => {
@@ -489,6 +489,14 @@ function keepNames(row: Row): void {
     const isNamed = row.kindOf(nameSlot) > NULL && !row.isEmptyText(nameSlot);
     if (!isNamed && !isUuid(row.textOf(slot))) row.copy(slot, nameSlot);
   }
+}
+
+const LESSON = slotOfField('lessonId');
+
+/** An empty text is no lesson, and the number of a lesson is a text. */
+function tidyLesson(row: Row): void {
+  if (row.isEmptyText(LESSON)) row.clear(LESSON, NULL);
+  else if (row.kindOf(LESSON) === WHOLE) row.putAs(TEXT, LESSON, row.textOf(LESSON));
 }
 
 /** Derives identifiers, so that rows have UUIDs. */

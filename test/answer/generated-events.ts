@@ -119,6 +119,8 @@ function fieldsOf(mode: IdentifierMode): fc.Arbitrary<Omit<NormalisedEvent, 'id'
     roomName: orNull([...TEXTS.slice(0, 6), ''], 4),
     courseName: orNull(['Analyse', 'analyse', 'ANALYSÉ'], 2),
     groupName: orNull(['', 'Groupe Ω', 'Groupe ω'], 20),
+    // Lessons in which rows of any times, rooms and courses meet.
+    lessonId: orNull(['Lesson 1', 'LEÇON', '\u{1F600}'], 8),
   });
 }
 
@@ -137,6 +139,7 @@ const lacking = fc.oneof(
       'roomName',
       'courseName',
       'groupName',
+      'lessonId',
     ] as const),
     weight: 1,
   },

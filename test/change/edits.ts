@@ -110,6 +110,7 @@ const changedEvent: fc.Arbitrary<NormalisedEvent> = fc
     roomName: value('', 'Room 1', 'Room 2'),
     courseName: value('Course'),
     groupName: value('', '\u{1F600}', '\uFF5E'),
+    lessonId: value('L1', 'L2', 'L3'),
   })
   .map(({ hour, week, hours, ...fields }) => {
     const time = FIRST_MS + (week * 168 + hour) * HOUR_MS;

@@ -1,18 +1,11 @@
 /**
- * The slow version of GET /schedule/conflicts: compares every pair of lessons with the same key, and joins
- * overlapping pairs into clusters by union-find.
+ * The slow version of GET /schedule/conflicts: compares every pair of rows with the same key, and joins
+ * overlapping pairs into clusters by union-find. Clusters of one lesson are no conflicts.
  */
 import type { ConflictEntry, NormalisedEvent } from '../../src/model/event.js';
 import { CONFLICT_DIMENSIONS, type ConflictBy } from '../../src/model/fields.js';
 import { compareEvents, compareText, recordOf } from './events.js';
 import { matches, type OracleQuery } from './schedule.js';
-
-/** One lesson: all of its rows have its time and endTime. */
-interface Lesson {
-  readonly time: number;
-  readonly endTime: number;
-  readonly rows: NormalisedEvent[];
-}
 
 /** One cluster, with plain events. */
 export interface OracleEntry {
@@ -24,20 +17,16 @@ export interface OracleEntry {
   readonly events: readonly NormalisedEvent[];
 }
 
-/** With `merge`, rows with equal time, endTime, courseId (not null), roomId and type are one lesson. */
-function lessonsOf(events: readonly NormalisedEvent[], merge: boolean): Lesson[] {
-  const lessons = new Map<string, Lesson>();
-  for (const row of events) {
-    const isMergeable = merge && row.courseId !== null;
-    const same = isMergeable
-      ? ['lesson', row.time, row.endTime, row.courseId, row.roomId, row.type]
-      : ['row', row.id];
-    const name = JSON.stringify(same);
-    const lesson = lessons.get(name);
-    if (lesson === undefined) lessons.set(name, { time: row.time, endTime: row.endTime, rows: [row] });
-    else lesson.rows.push(row);
-  }
-  return [...lessons.values()];
+/**
+ * The lesson of a row. With `merge`, rows with equal lessonId are one lesson; of the others, those with equal time,
+ * endTime, courseId (not null), roomId and type.
+ */
+function lessonOf(row: NormalisedEvent, merge: boolean): string {
+  if (merge && row.lessonId) return JSON.stringify(['id', row.lessonId]);
+  const isMergeable = merge && row.courseId !== null;
+  return JSON.stringify(
+    isMergeable ? ['lesson', row.time, row.endTime, row.courseId, row.roomId, row.type] : ['row', row.id],
+  );
 }
 
 /** The key of a row in one dimension: the first key field that is known and not empty, or null. */
@@ -50,33 +39,30 @@ function keyOf(row: NormalisedEvent, dimension: (typeof CONFLICT_DIMENSIONS)[num
   return null;
 }
 
-/** Lessons by key. A lesson whose rows have several keys is listed under each. */
-function lessonsByKey(
-  lessons: readonly Lesson[],
+function rowsByKey(
+  rows: readonly NormalisedEvent[],
   dimension: (typeof CONFLICT_DIMENSIONS)[number],
-): Map<string, Lesson[]> {
-  const byKey = new Map<string, Lesson[]>();
-  for (const lesson of lessons) {
-    const keys = new Set(lesson.rows.map((row) => keyOf(row, dimension)));
-    for (const key of keys) {
-      if (key === null) continue;
-      const sharing = byKey.get(key);
-      if (sharing === undefined) byKey.set(key, [lesson]);
-      else sharing.push(lesson);
-    }
+): Map<string, NormalisedEvent[]> {
+  const byKey = new Map<string, NormalisedEvent[]>();
+  for (const row of rows) {
+    const key = keyOf(row, dimension);
+    if (key === null) continue;
+    const sharing = byKey.get(key);
+    if (sharing === undefined) byKey.set(key, [row]);
+    else sharing.push(row);
   }
   return byKey;
 }
 
-/** Zero-length lessons overlap nothing; lessons that only touch do not overlap. */
-function overlap(a: Lesson, b: Lesson): boolean {
+/** Zero-length rows overlap nothing; rows that only touch do not overlap. */
+function overlap(a: NormalisedEvent, b: NormalisedEvent): boolean {
   if (a.time === a.endTime || b.time === b.endTime) return false;
   return a.time < b.endTime && b.time < a.endTime;
 }
 
-/** The connected components with at least two lessons, over all overlapping pairs. */
-function componentsOf(lessons: readonly Lesson[]): Lesson[][] {
-  const parent = lessons.map((_, i) => i);
+/** The connected components over all overlapping pairs. */
+function componentsOf(rows: readonly NormalisedEvent[]): NormalisedEvent[][] {
+  const parent = rows.map((_, i) => i);
   const rootOf = (i: number): number => {
     let root = i;
     while (parent[root] !== root) root = parent[root] as number;
@@ -84,24 +70,27 @@ function componentsOf(lessons: readonly Lesson[]): Lesson[][] {
     parent[i] = root;
     return root;
   };
-  lessons.forEach((a, i) => {
-    for (let j = i + 1; j < lessons.length; j++) {
-      if (overlap(a, lessons[j] as Lesson)) parent[rootOf(j)] = rootOf(i);
+  rows.forEach((a, i) => {
+    for (let j = i + 1; j < rows.length; j++) {
+      if (overlap(a, rows[j] as NormalisedEvent)) parent[rootOf(j)] = rootOf(i);
     }
   });
-  const components = new Map<number, Lesson[]>();
-  lessons.forEach((lesson, i) => {
+  const components = new Map<number, NormalisedEvent[]>();
+  rows.forEach((row, i) => {
     const component = components.get(rootOf(i));
-    if (component === undefined) components.set(rootOf(i), [lesson]);
-    else component.push(lesson);
+    if (component === undefined) components.set(rootOf(i), [row]);
+    else component.push(row);
   });
-  return [...components.values()].filter((component) => component.length >= 2);
+  return [...components.values()];
 }
 
 /** The largest number of lessons at one instant. The number rises only at starts, so starts alone are checked. */
-function peakOf(lessons: readonly Lesson[]): number {
-  const counts = lessons.map(
-    (at) => lessons.filter((lesson) => lesson.time <= at.time && at.time < lesson.endTime).length,
+function peakOf(rows: readonly NormalisedEvent[], lesson: ReadonlyMap<NormalisedEvent, string>): number {
+  const counts = rows.map(
+    (at) =>
+      new Set(
+        rows.filter((row) => row.time <= at.time && at.time < row.endTime).map((row) => lesson.get(row)),
+      ).size,
   );
   return Math.max(...counts);
 }
@@ -115,22 +104,19 @@ export function compareEntries(a: OracleEntry, b: OracleEntry): number {
 
 /** Every conflict of the data set, of all three kinds, in order. */
 export function allConflicts(events: readonly NormalisedEvent[], merge: boolean): OracleEntry[] {
-  const lessons = lessonsOf(events, merge);
+  const lesson = new Map(events.map((row) => [row, lessonOf(row, merge)]));
   const entries: OracleEntry[] = [];
   for (const dimension of CONFLICT_DIMENSIONS) {
-    for (const [key, sharing] of lessonsByKey(lessons, dimension)) {
+    for (const [key, sharing] of rowsByKey(events, dimension)) {
       for (const component of componentsOf(sharing)) {
+        if (new Set(component.map((row) => lesson.get(row))).size < 2) continue;
         entries.push({
           by: dimension.by,
           key,
-          startMs: Math.min(...component.map((lesson) => lesson.time)),
-          endMs: Math.max(...component.map((lesson) => lesson.endTime)),
-          peak: peakOf(component),
-          // Rows with another key belong to the entry of that key.
-          events: component
-            .flatMap((lesson) => lesson.rows)
-            .filter((row) => keyOf(row, dimension) === key)
-            .sort(compareEvents),
+          startMs: Math.min(...component.map(({ time }) => time)),
+          endMs: Math.max(...component.map(({ endTime }) => endTime)),
+          peak: peakOf(component, lesson),
+          events: component.sort(compareEvents),
         });
       }
     }
