@@ -39,8 +39,9 @@ for (let n = 0; n < idle + loaded; n++) {
   for (const child of load) child.kill('SIGKILL');
   report.finish();
   const name = isLoaded ? `beside a load, run ${n - idle + 1} of ${loaded}` : `run ${n + 1} of ${idle}`;
-  process.stdout.write(`${name}: ${text.trimEnd().split('\n').at(-1)}\n`);
-  if (report.failed > 0) failedRuns.push({ isLoaded, text: text.slice(text.indexOf('\nFailed:\n') + 9) });
+  const failures = report.failed > 0 ? text.slice(text.indexOf('\nFailed:\n') + 9) : '';
+  process.stdout.write(`${name}: ${text.trimEnd().split('\n').at(-1)}\n${failures}`);
+  if (report.failed > 0) failedRuns.push({ isLoaded, text: failures });
 }
 
 const failuresIn = (runs) => runs.map(({ text }) => text).join('');
@@ -48,7 +49,6 @@ const names = [...failuresIn(failedRuns).matchAll(/^ {2}(?! )(.*)$/gm)].map(([, 
 for (const failure of new Set(names)) {
   process.stdout.write(`${names.filter((each) => each === failure).length} times: ${failure}\n`);
 }
-process.stdout.write(failuresIn(failedRuns));
 const green = (isLoaded) => failedRuns.filter((run) => run.isLoaded === isLoaded).length;
 process.stdout.write(
   `green: ${idle - green(false)} of ${idle}; beside a load ${loaded - green(true)} of ${loaded}\n`,
