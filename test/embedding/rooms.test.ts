@@ -23,8 +23,22 @@ test('free() uses the rooms that a program gives', async (t) => {
   ];
   const timetable = openTimetable({ source: RECORDS, rooms });
   await timetable.ready;
-  const lab = { id: LAB, name: 'Lab', freeFrom: null, freeUntil: '2024-09-02T10:00:00.000Z' };
-  const atelier = { id: EMPTY, name: 'Atelier', freeFrom: null, freeUntil: null };
+  const lab = {
+    id: LAB,
+    name: 'Lab',
+    freeFrom: null,
+    freeUntil: '2024-09-02T10:00:00.000Z',
+    building: 'A',
+    capacity: 30,
+  };
+  const atelier = {
+    id: EMPTY,
+    name: 'Atelier',
+    freeFrom: null,
+    freeUntil: null,
+    building: 'B',
+    capacity: 12,
+  };
   t.same(timetable.free(MORNING), { free: [atelier, lab], total: 2, nextCursor: null });
   t.same(timetable.free({ ...MORNING, building: 'A' }).free, [lab]);
   t.same(timetable.free({ ...MORNING, building: ['A', 'B'], capacityMin: 30 }).free, [lab]);
