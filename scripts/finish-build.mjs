@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, w
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { timetableSchema } from './timetable-pages.mjs';
 import { bundleWorker } from './worker-text.mjs';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
@@ -41,6 +42,10 @@ writeFileSync(join(dist, 'app/serving-text-licences.txt'), serving.licences);
 // The document is written to a file, so that generators of clients need no running service.
 const { openApiText } = await import('../dist/cli/openapi-command.js');
 writeFileSync(join(dist, 'openapi.json'), openApiText('/api/v1', 'uuid'));
+
+const { TIMETABLE } = await import('../dist/options/timetable-table.js');
+const schema = `${JSON.stringify(timetableSchema(TIMETABLE), null, 2)}\n`;
+writeFileSync(join(dist, 'timetable.schema.json'), schema);
 
 const note = (name) => new URL(`../node_modules/${name}`, import.meta.url);
 renameSync(note('.lectern-build-began'), note('.lectern-built'));

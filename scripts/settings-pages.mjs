@@ -3,11 +3,13 @@
  * its functions, because scripts import it from src/, and tests from src/ or from the build.
  */
 
+import { timetableTypes } from './timetable-pages.mjs';
+
 /** The objects of options of the library: their types, what they are, and how a program passes them. */
 const OBJECTS = {
   openTimetable: {
     type: 'TimetableOptions',
-    is: 'How a timetable is opened. Only the source has no default.',
+    is: 'How a timetable is opened: from a source, or from a timetable file. The other options have defaults.',
     passed: 'openTimetable({ … })',
   },
   gate: { passed: 'openTimetable({ gate: { … } })' },
@@ -45,7 +47,7 @@ import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
 import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { DateOrder, FieldMap, ReadRules } from '../model/read-rules.js';
+import type { DateOrder, FieldMap } from '../model/read-rules.js';
 import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';
@@ -61,7 +63,14 @@ export type ServiceOptions = Partial<ResolvedSettings> & Pick<ResolvedSettings, 
 export type PublisherSettings = ResolvedSettings & { readonly publishTo: string };
 
 /** The options from which the rules of reading are made. */
-export type RuleOption = Exclude<keyof ReadRules, 'from' | 'to'> | 'calendarFrom' | 'calendarTo';
+export type RuleOption =
+  | 'identifiers'
+  | 'fieldMap'
+  | 'dateOrder'
+  | 'timeZone'
+  | 'encoding'
+  | 'calendarFrom'
+  | 'calendarTo';
 
 /** The settings of reading a source. */
 export type ReadingSettings = Pick<
@@ -77,7 +86,7 @@ ${Object.entries(OBJECTS)
 `;
 
 /** @returns {string} src/options/option-types.ts */
-export function optionTypes({ SETTINGS, settingsOf }) {
+export function optionTypes({ SETTINGS, settingsOf, TIMETABLE }) {
   const objects = Object.entries(OBJECTS).flatMap(([place, { type, is }]) => {
     if (type === undefined) return [];
     const members = [...settingsOf(place)].map(([name, setting]) => {
@@ -98,6 +107,7 @@ export function optionTypes({ SETTINGS, settingsOf }) {
   return [
     TYPES_HEAD,
     ...objects,
+    timetableTypes(TIMETABLE),
     `/** The options of a timetable that concern its loads. */\nexport type PublishedTimetable = Omit<\n  TimetableOptions,\n${onlyServed.map((name) => `  | ${name}`).join('\n')}\n>;\n`,
     '/** All settings of the commands, flat, with defaults filled in. */\nexport interface ResolvedSettings {',
     "  /** Several paths or addresses are merged; the later source wins. */\n  readonly source: TimetableOptions['source'] | readonly string[];",

@@ -329,6 +329,12 @@ export const UPSTREAM_PAGES_MAX = 10_000;
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 /** Longest Retry-After that is honoured: a day. */
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
+/** A timetable file: 100 sources of 2 KB. Parsing 256 KiB of YAML takes 0.2 s, once for each change. */
+export const TIMETABLE_FILE_BYTES_MAX: number = 256 * KIB;
+/** Values of a timetable file, those that its aliases repeat included: one for each two bytes of a line of 13. */
+export const TIMETABLE_VALUES_MAX = 50_000;
+/** Levels of a timetable file; the deepest entry is on level 8. */
+export const TIMETABLE_DEPTH_MAX = 16;
 /** A field map has one short line a field. */
 export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
 /** A password file of libpq, or certificates: the roots of all public authorities have 250 KB. */

@@ -6,8 +6,10 @@ import { resolveOptions } from '../options/resolve.js';
 import { readRulesOf } from '../options/source-of-settings.js';
 import type { KeeperOptions } from '../refresh/keeper.js';
 import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
+import { planTimetable } from '../options/timetable-file.js';
 import { isStoreAddress } from '../store/store-address.js';
 import { VERSION } from '../version.js';
+import { FileLoader } from './file-loader.js';
 
 /** Whether a source is a store, which is always checked regularly. */
 export function isStoreSource(source: unknown): source is string {
@@ -22,10 +24,22 @@ export function intervalSeconds({
   return refreshSeconds === 0 && isStoreSource(source) ? REPLICA_POLL_SECONDS : refreshSeconds;
 }
 
+/** A loader of the sources of a timetable file, or of one source. */
+export function recordLoaderOf(options: Omit<Resolved<'openTimetable'>, 'rooms'>): FileLoader | Loader {
+  const { source, timetable } = options;
+  if (typeof timetable === 'string') return new FileLoader(timetable);
+  if (timetable !== undefined) {
+    const { source: spec, rules } = planTimetable(timetable);
+    return new Loader(spec, rules);
+  }
+  // The rules of settings make sure that one of both is given.
+  return new Loader(anySourceOf(source as NonNullable<typeof source>), readRulesOf(options));
+}
+
 /** A loader of records, or of the images of a store. */
 export function loaderOf(options: Resolved<'openTimetable'>): AnyLoader {
   const { source, identifiers, publisherPublicKey } = options;
-  if (!isStoreSource(source)) return new Loader(anySourceOf(source), readRulesOf(options));
+  if (!isStoreSource(source)) return recordLoaderOf(options);
   return new Replica({
     address: source,
     // Without a key only if `unsigned` is given, as the rules of settings make sure.

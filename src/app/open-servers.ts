@@ -49,7 +49,8 @@ export interface ServedTimetable {
   readonly present: Present;
   readonly timetable: AdminTimetable & Announcer;
   readonly limits: Pick<ServingSettings, 'staleMsMax' | 'cacheBytesMax'>;
-  readonly reading: Reading;
+  /** How requests are read, once the timetable file was read. */
+  readonly reading: () => Reading;
   readonly files: KeptFiles;
   /** The state of a replica; null for other timetables. */
   readonly channel: () => ChannelState | null;
@@ -86,7 +87,8 @@ export class OpenServers implements Follower {
 
   /** See {@link Timetable.serve}. */
   async open(options: ServeOptions): Promise<TimetableServer> {
-    const { present, timetable, limits, reading, files, channel, onLost } = this.#timetable;
+    const { present, timetable, limits, files, channel, onLost } = this.#timetable;
+    const reading = this.#timetable.reading();
     const given = resolveOptions('serve', options);
     const { log } = given;
     const auth = resolveOptions('auth', given.auth ?? {});

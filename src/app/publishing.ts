@@ -1,5 +1,5 @@
 import { type PublicationState, publicationOf, type TimetableStatus } from '../answer/present.js';
-import { KeptFiles } from '../files/kept-files.js';
+import { type FileGroup, type KeptFile, KeptFiles } from '../files/kept-files.js';
 import { SigningKey, UNSIGNED } from '../fleet/keys.js';
 import { Publisher, type PublisherEvents } from '../fleet/publisher.js';
 import type { Logger } from '../http/logger.js';
@@ -7,15 +7,14 @@ import type { ListenAddress } from '../http/server/listen-address.js';
 import { LOADING, type LoadState, type SourceState } from '../model/source-state.js';
 import type { PublishedTimetable, PublishingOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import { readRulesOf } from '../options/source-of-settings.js';
 import { Keeper, type LoadOutcome } from '../refresh/keeper.js';
-import { anySourceOf, Loader } from '../refresh/loader.js';
 import { fieldLossOf, type Origin, type SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
 import { storeAddress } from '../store/store-address.js';
 import { VERSION } from '../version.js';
 import { Activity } from './activity.js';
-import { keepingOf } from './keeping.js';
+import { FileLoader, type TakePlan } from './file-loader.js';
+import { keepingOf, recordLoaderOf } from './keeping.js';
 import { FailureLog, FrequentLine, LoadLog } from './load-log.js';
 import type { Admin, AdminTimetable } from './open-admin.js';
 import { type AdminPlan, planAdmin } from './plan-admin.js';
@@ -50,7 +49,7 @@ export async function publishTimetable(
 ): Promise<Publishing> {
   const { to, publisherKey, unsigned, admin, log } = resolveOptions('publish', publishing);
   const options = resolveOptions('openTimetable', timetable);
-  const loader = new Loader(anySourceOf(options.source), readRulesOf(options));
+  const loader = recordLoaderOf(options);
   const signer = publisherKey === undefined ? UNSIGNED : new SigningKey(publisherKey);
   const plan = admin === undefined ? null : planAdmin(admin);
   const store = openStore(storeAddress(to), 'make', unsigned);
@@ -94,12 +93,23 @@ export async function publishTimetable(
     },
   });
   const files = new KeptFiles();
-  const kept = files.keep(
-    [...loader.credentialFiles, ...[signer.file ?? []].flat(), ...(plan?.files ?? [])],
-    ({ error }) => {
+  const keep = (kept: readonly KeptFile[]): FileGroup =>
+    files.keep(kept, ({ error }) => {
       if (error !== null) log?.error({ reason: error.message }, 'a file of the configuration was not read');
-    },
-  );
+    });
+  const kept = keep([...loader.credentialFiles, ...[signer.file ?? []].flat(), ...(plan?.files ?? [])]);
+  let credentials: FileGroup | null = null;
+  const take: TakePlan = async ({ warnings, rooms }, { credentialFiles }) => {
+    for (const reason of warnings) log?.warn({ source: loader.name, reason }, 'timetable file');
+    if (rooms !== undefined) {
+      const reason = 'rooms are not announced: give them to the replicas with --rooms';
+      log?.warn({ source: loader.name, reason }, 'timetable file');
+    }
+    const next = keep(credentialFiles);
+    await next.open();
+    credentials?.close();
+    credentials = next;
+  };
   const refresh = async (force = false): Promise<LoadOutcome> => {
     const [outcome] = await Promise.all([keeper.refresh(force), files.reload()]);
     return outcome;
@@ -117,7 +127,10 @@ export async function publishTimetable(
     await close();
     throw error;
   }
-  const loaded = kept.openBefore(() => keeper.start());
+  const loaded = kept.openBefore(async () => {
+    if (loader instanceof FileLoader) await loader.open(take);
+    await keeper.start();
+  });
   const announced = loaded.then(() => publisher.announced);
   announced.catch(() => {});
   return {

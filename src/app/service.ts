@@ -45,7 +45,7 @@ export async function startService(
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
 ): Promise<Service> {
   const settings = await withFieldMap(resolveSettings(options));
-  const source = sourceOf(settings);
+  const { source, timetable: file } = sourceOf(settings);
   const isRegular = intervalSeconds({ ...settings, source }) > 0;
   const auth = authOf(settings);
   const admin = settings.adminPort === undefined ? undefined : optionsOf('admin', settings);
@@ -53,6 +53,7 @@ export async function startService(
   const timetable = openTimetable(
     optionsOf('openTimetable', settings, {
       source,
+      timetable: file,
       onProgress(progress) {
         heard();
         return onProgress?.(progress);
@@ -176,6 +177,7 @@ function logEvents(timetable: Timetable, { rejectPercentMax, isRegular }: Loads,
     if (others > 0) log.warn({ source, others }, 'further sources failed, or work again');
     told = 0;
   });
+  timetable.on('warning', (reason) => log.warn({ source, reason }, 'timetable file'));
   timetable.on('error', (error) => loads.failed(error, isFinal()));
 }
 

@@ -40,6 +40,8 @@ export interface TimetableEvents {
   part: [part: SourcePart];
   /** Emitted after each load, following its `published`, `refused` or `error`. */
   loaded: [event: LoadedEvent];
+  /** The timetable file has something that is probably a mistake: a sentence with its place. */
+  warning: [sentence: string];
   /**
    * A load failed, the snapshot file could not be read or written, a lost serving thread (`thread-lost`) is
    * replaced, or another listener threw. The served snapshot stays.
@@ -49,7 +51,14 @@ export interface TimetableEvents {
 
 export type TimetableListener<Name extends keyof TimetableEvents> = (...event: TimetableEvents[Name]) => void;
 
-const EVENT_NAMES: readonly (keyof TimetableEvents)[] = ['published', 'refused', 'part', 'loaded', 'error'];
+const EVENT_NAMES: readonly (keyof TimetableEvents)[] = [
+  'published',
+  'refused',
+  'part',
+  'loaded',
+  'warning',
+  'error',
+];
 
 /** Refuses a misspelt event, whose listener would never be called. */
 export function checkEventName(name: keyof TimetableEvents): void {

@@ -20,13 +20,13 @@ import { authenticatorOfPlan } from '../auth/authenticator.js';
 import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
-import { type KeptFile, KeptFiles } from '../files/kept-files.js';
+import { type FileGroup, type KeptFile, KeptFiles } from '../files/kept-files.js';
 import { createHandler, type RequestHandler } from '../http/handler.js';
 import { ANSWER_CACHE_SHARE } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
 import { DIRECTORIES, type DirectoryName, isDirectory } from '../model/fields.js';
 import { FORMATS, type FormatName } from '../model/format.js';
-import type { RoomTable } from '../model/room.js';
+import type { Room, RoomTable } from '../model/room.js';
 import { LOADING, type SourceState } from '../model/source-state.js';
 import type {
   EmbeddedHandlerOptions,
@@ -35,13 +35,15 @@ import type {
   TimetableOptions,
 } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
+import { planTimetable, type TimetablePlan } from '../options/timetable-file.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import { Listeners } from '../refresh/listeners.js';
-import type { AnyLoader } from '../refresh/loader.js';
+import type { AnyLoader, Loader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { readRooms, roomsOf } from '../source/rooms-file.js';
+import { readRooms, type RoomsSpec, roomsOf } from '../source/rooms-file.js';
 import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
+import { FileLoader } from './file-loader.js';
 import { keepingOf, loaderOf } from './keeping.js';
 import { liveAccess, logFiles } from './live-access.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
@@ -79,13 +81,17 @@ export function openTimetable(options: TimetableOptions): Timetable {
 /** Exported for tests, which give a loader that starts no threads. */
 export class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
-  readonly #reading: Reading;
+  #reading: Reading;
   readonly #cacheBytesMax: number;
   readonly #keeper: Keeper;
   readonly #present: Present;
   readonly #servers: OpenServers;
   readonly #loops: ChangeLoops;
-  readonly #rooms: KeptRooms;
+  #rooms: KeptRooms;
+  /** The files of rooms and credentials. */
+  #kept: FileGroup;
+  /** Resolves when the timetable file was read. */
+  readonly #opened: Promise<void>;
   readonly #files = new KeptFiles();
   readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
@@ -94,17 +100,16 @@ export class KeptTimetable implements Timetable {
 
   constructor(options: Resolved<'openTimetable'>, loader: AnyLoader = loaderOf(options)) {
     const { pin, onProgress, unknownParameters, identifiers, staleSecondsMax } = options;
-    this.#reading = { unknownParameters, identifiers, timeZone: options.timeZone };
+    const plan = typeof options.timetable === 'object' ? planTimetable(options.timetable) : null;
+    this.#reading = { unknownParameters, ...(plan?.rules ?? { identifiers, timeZone: options.timeZone }) };
     this.#cacheBytesMax = options.cacheMb * 2 ** 20;
     // A pinned snapshot never becomes stale.
     const canBeStale = pin === undefined && staleSecondsMax !== undefined;
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
     const limits = { staleMsMax, cacheBytesMax: this.#cacheBytesMax };
-    this.#rooms = new KeptRooms(options, () => this.#showAgain({ rooms: this.#rooms.table }));
     this.#loader = loader;
-    const kept = this.#files.keep([...this.#rooms.files, ...loader.credentialFiles], ({ error }) => {
-      if (error !== null) this.#listeners.tell('error', error);
-    });
+    this.#rooms = this.#roomsOf(plan === null ? options.rooms : plan.rooms, options);
+    this.#kept = this.#keep([...this.#rooms.files, ...loader.credentialFiles]);
     const name = pin ?? loader.name;
     this.#present = new Present(
       { name, ...LOADING },
@@ -115,7 +120,7 @@ export class KeptTimetable implements Timetable {
       present: this.#present,
       timetable: this,
       limits,
-      reading: this.#reading,
+      reading: () => this.#reading,
       files: this.#files,
       channel: () => loader.channel?.() ?? null,
       onLost: (error) => this.#listeners.tell('error', error),
@@ -139,8 +144,10 @@ export class KeptTimetable implements Timetable {
       },
     });
     // The files are read first, so that every answer has the rooms.
-    this.ready = kept
-      .openBefore(() => this.#keeper.start())
+    const start = (): Promise<void> => this.#keeper.start();
+    const isOfFile = loader instanceof FileLoader;
+    this.#opened = isOfFile ? loader.open((next, inner) => this.#take(next, inner, options)) : Promise.resolve();
+    this.ready = (isOfFile ? this.#opened.then(start) : this.#kept.openBefore(start))
       .then(async () => {
         const { summary } = this.#present;
         if (summary === null) throw this.#unreadable();
@@ -254,12 +261,24 @@ export class KeptTimetable implements Timetable {
     options: EmbeddedHandlerOptions<Request> = {},
   ): RequestHandler<Request> {
     const cacheBytesMax = this.#cacheBytesMax * ANSWER_CACHE_SHARE;
-    const embedded = createEmbeddedHandler(this.#present, options, this.#reading, cacheBytesMax, this.#files);
-    this.#handlers.push(embedded);
-    return embedded.handler;
+    const make = (): EmbeddedHandler<Request> =>
+      createEmbeddedHandler(this.#present, options, this.#reading, cacheBytesMax, this.#files);
+    let embedded = make();
+    this.#handlers.push({ close: () => embedded.close() });
+    if (!(this.#loader instanceof FileLoader)) return embedded.handler;
+    // The file says how identifiers are read. Until it is read, there are no answers but 503 and 401.
+    const again = (): void => {
+      if (this.#closed) return;
+      embedded.close();
+      embedded = make();
+    };
+    this.#opened.then(again, () => {});
+    return (req, res) => embedded.handler(req, res);
   }
 
   async serve(options: ServeOptions): Promise<TimetableServer> {
+    if (this.#closed) throw this.#unreadable();
+    await this.#opened;
     if (this.#closed) throw this.#unreadable();
     const server = await this.#servers.open(options);
     this.#loader.listens?.(server.address.port);
@@ -283,6 +302,32 @@ export class KeptTimetable implements Timetable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #roomsOf(rooms: string | RoomsSpec | readonly Room[] | undefined, options: RoomsOptions): KeptRooms {
+    const kept: KeptRooms = new KeptRooms(rooms, options, () => {
+      if (this.#rooms === kept) this.#showAgain({ rooms: kept.table });
+    });
+    return kept;
+  }
+
+  #keep(files: readonly KeptFile[]): FileGroup {
+    return this.#files.keep(files, ({ error }) => {
+      if (error !== null) this.#listeners.tell('error', error);
+    });
+  }
+
+  /** Takes up what a timetable file says besides its sources. What cannot be used leaves everything as it is. */
+  async #take({ rules, rooms, warnings }: TimetablePlan, loader: Loader, options: RoomsOptions): Promise<void> {
+    for (const warning of warnings) this.#listeners.tell('warning', warning);
+    const kept = this.#roomsOf(rooms, { ...options, ...rules });
+    const files = this.#keep([...kept.files, ...loader.credentialFiles]);
+    await files.open();
+    this.#kept.close();
+    this.#kept = files;
+    this.#rooms = kept;
+    if (this.#present.published === null) this.#reading = { ...this.#reading, ...rules };
+    else if (kept.table?.digest !== this.#present.published.rooms?.digest) this.#showAgain({ rooms: kept.table });
   }
 
   #answer(
@@ -336,6 +381,11 @@ export class KeptTimetable implements Timetable {
   }
 }
 
+interface EmbeddedHandler<Request extends IncomingMessage = never> {
+  readonly handler: RequestHandler<Request>;
+  close(): void;
+}
+
 /**
  * A handler for an existing server. The handler reads its files at once; `close` stops fetching its keys and
  * watching its files.
@@ -346,7 +396,7 @@ function createEmbeddedHandler<Request extends IncomingMessage>(
   reading: Reading,
   cacheBytesMax: number,
   files: KeptFiles,
-): { readonly handler: RequestHandler<Request>; close(): void } {
+): EmbeddedHandler<Request> {
   const resolved = resolveOptions('handler', options);
   const { auth: givenAuth, feed: givenFeed, identify = () => null, ...settings } = resolved;
   const { log } = settings;
@@ -394,6 +444,8 @@ function checkIdentity(given: unknown): IdentityValues | null {
   );
 }
 
+type RoomsOptions = Pick<Resolved<'openTimetable'>, 'identifiers' | 'encoding' | 'watch'>;
+
 /** The rooms given by the operator, directly or in a file that is read again when it changes. */
 class KeptRooms {
   table: RoomTable | null = null;
@@ -404,17 +456,20 @@ class KeptRooms {
    * @throws LecternError `option-invalid` for bad rooms that do not come from a file
    */
   constructor(
-    options: Pick<Resolved<'openTimetable'>, 'rooms' | 'identifiers' | 'encoding' | 'watch'>,
+    rooms: string | RoomsSpec | readonly Room[] | undefined,
+    { identifiers, encoding, watch }: RoomsOptions,
     onChange: () => void,
   ) {
-    const { rooms, identifiers, watch } = options;
-    if (typeof rooms !== 'string') {
+    const isFile = typeof rooms === 'string' || (typeof rooms === 'object' && 'path' in rooms);
+    if (!isFile) {
       this.files = [];
       if (rooms !== undefined) this.table = roomsOf(rooms, identifiers);
       return;
     }
+    const { path, rules } =
+      typeof rooms === 'string' ? { path: rooms, rules: { identifiers, encoding } } : rooms;
     const read: KeptFile['read'] = async (signal) => {
-      const table = await readRooms(rooms, options, signal);
+      const table = await readRooms(path, rules, signal);
       const before = this.table;
       if (table.digest === before?.digest) return null;
       return () => {
@@ -422,7 +477,7 @@ class KeptRooms {
         if (before !== null) onChange();
       };
     };
-    this.files = [{ kind: 'rooms', paths: [rooms], isWatched: watch, read }];
+    this.files = [{ kind: 'rooms', paths: [path], isWatched: watch, read }];
   }
 }
 

@@ -24,7 +24,7 @@ export async function publish(given: Readonly<Record<string, unknown>>): Promise
   try {
     const settings = await withFieldMap(resolvePublisher(given));
     const timetable = optionsOf('openTimetable', settings, {
-      source: sourceOf(settings),
+      ...sourceOf(settings),
       gate: optionsOf('gate', settings),
     });
     const { once } = settings;

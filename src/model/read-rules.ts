@@ -94,10 +94,21 @@ export interface ReadRules {
   readonly timeZone?: string | undefined;
   /** Encoding of text formats, by its name for TextDecoder. Default: UTF-8, or UTF-16 with a byte order mark. */
   readonly encoding?: string | undefined;
+  /** The character between the cells of CSV. Default: guessed. */
+  readonly delimiter?: string | undefined;
+  /** The names of the columns of CSV without a header; false for numbered names. Default: guessed. */
+  readonly header?: readonly string[] | boolean | undefined;
+  /** A JSONata expression that gives the records of one JSON document. */
+  readonly records?: string | undefined;
   /** ISO 8601 dates: recurring events are expanded from the day `from` to the day before `to`. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly when?: WeeklyPattern | undefined;
   /** The terms of `when`, by name. */
   readonly terms?: Readonly<Record<string, Term>> | undefined;
+}
+
+/** The rules, with the given ones of a source in their place. */
+export function overlaid(rules: ReadRules, own: Partial<ReadRules>): ReadRules {
+  return { ...rules, ...Object.fromEntries(Object.entries(own).filter(([, rule]) => rule !== undefined)) };
 }

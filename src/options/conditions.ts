@@ -3,6 +3,7 @@ import { isAddress } from '../auth/remote-keys.js';
 import { isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { POSTGRES_RULES, type RowsSpec } from '../source/postgres/postgres-spec.js';
 import { isStoreAddress } from '../store/store-address.js';
+import { isTimetableFile } from './timetable-file.js';
 
 /** Checked values and defaults, by the names of their settings. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -43,6 +44,12 @@ export const A_STORE: Condition = {
   ...FROM_STORE,
   holds: ({ source, to, publishTo }) =>
     (to ?? publishTo) !== undefined || textsOf(source).some(isStoreAddress),
+};
+
+/** Excluded by what a timetable file says for each source. */
+export const OF_THE_FILE: Condition = {
+  holds: ({ source, timetable }) => timetable !== undefined || textsOf(source).some(isTimetableFile),
+  words: 'a timetable file, which says it itself',
 };
 
 export const PIN: Condition = { given: ['pin'], words: ', which asks no source', isOfCommand: true };

@@ -4,7 +4,7 @@ import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
 import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { DateOrder, FieldMap, ReadRules } from '../model/read-rules.js';
+import type { DateOrder, FieldMap } from '../model/read-rules.js';
 import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';
@@ -12,10 +12,12 @@ import type { Records } from '../source/records.js';
 import type { LoadProgress } from '../source/source.js';
 import type { Place } from './setting.js';
 
-/** How a timetable is opened. Only the source has no default. */
+/** How a timetable is opened: from a source, or from a timetable file. The other options have defaults. */
 export interface TimetableOptions {
   /** Where events come from: a path (- for standard input), an address (http(s), postgres, or a store), a SourceSpec, records in memory, a MemorySource or a RecordSource; on the command line, the arguments. */
-  readonly source: string | AnySource | Records;
+  readonly source?: string | AnySource | Records | undefined;
+  /** Timetable file, which says where events come from and how they are read, source by source; on the command line, the only argument. */
+  readonly timetable?: string | TimetableDescription | undefined;
   /** JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses. Value: a path; in a program also a list of rooms. */
   readonly rooms?: string | readonly Room[] | undefined;
   /** Answer an unknown query parameter with 400, or ignore it. Value: reject or ignore. Default: reject. */
@@ -182,6 +184,150 @@ export interface AdminListenerOptions {
   readonly token?: string | undefined;
 }
 
+/** What a timetable file says, as an object. */
+export interface TimetableDescription {
+  /** Address of the JSON Schema, for editors. */
+  readonly '$schema'?: string | undefined;
+  /** Time zone of times without an offset, and of local days in queries. */
+  readonly timeZone?: string | undefined;
+  /** Form of the identifiers: uuid; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs. Default: uuid. */
+  readonly identifiers?: IdentifierMode | undefined;
+  /** Order of day, month and year in dates such as 31.08.2026; without it, such dates are rejected. */
+  readonly dateOrder?: DateOrder | undefined;
+  /** Terms, which give the weeks of `when` their dates. */
+  readonly terms?: Readonly<Record<string, TermDescription>> | undefined;
+  /** Rooms for free-time queries, with name, building and capacity; adds rooms that no event uses. */
+  readonly rooms?: RoomsDescription | string | undefined;
+  /** Where events come from; if two sources have an event with the same id, the later source wins. */
+  readonly sources: readonly SourceDescription[];
+}
+
+/** A term, whose dates the weekday and the weeks of a lesson choose. */
+export interface TermDescription {
+  /** First day of week 1. */
+  readonly firstDay: string;
+  /** Number of weeks. */
+  readonly weeks: number;
+  /** Days without lessons: dates, and ranges such as 2026-10-26/2026-10-30. */
+  readonly except?: readonly string[] | undefined;
+  /** Days as in `except`; a week whose first day is among them has no lessons and no number. */
+  readonly breaks?: readonly string[] | undefined;
+}
+
+/** The rooms of a timetable file. */
+export interface RoomsDescription {
+  /** Path of a file of rooms, in any format of a source. */
+  readonly from: string;
+  /** Column that gives each field. Default: columns named as the fields. */
+  readonly fields?: Readonly<Record<string, string>> | undefined;
+  /** Encoding of text formats. Default: UTF-8, or UTF-16 with a byte order mark. */
+  readonly encoding?: string | undefined;
+  /** Character between the cells of CSV. Default: guessed. */
+  readonly delimiter?: string | undefined;
+  /** Names of the columns of CSV if the first line is no header; false for the names `column 1`, `column 2`, …. Default: guessed. */
+  readonly header?: readonly string[] | boolean | undefined;
+}
+
+/** One source of a timetable file. */
+export interface SourceDescription {
+  /** Path, folder, glob, address (http, https, webcal, postgres), or - for standard input; paths are relative to the file. */
+  readonly from: string;
+  /** Name of the source in /health, logs and metrics. Default: the path or address. */
+  readonly name?: string | undefined;
+  /** Time between two reads of the source. Default: --refresh-seconds. */
+  readonly refreshSeconds?: number | undefined;
+  /** Column that gives each field. Default: columns named as the fields. */
+  readonly fields?: Readonly<Record<string, string | FieldValue | Readonly<Record<string, string | FieldValue>>>> | undefined;
+  /** Form of the identifiers. Default: the file's. */
+  readonly identifiers?: IdentifierMode | undefined;
+  /** Order of day, month and year in dates. Default: the file's. */
+  readonly dateOrder?: DateOrder | undefined;
+  /** Time zone of times without an offset. Default: the file's. */
+  readonly timeZone?: string | undefined;
+  /** Encoding of text formats. Default: UTF-8, or UTF-16 with a byte order mark. */
+  readonly encoding?: string | undefined;
+  /** Character between the cells of CSV. Default: guessed. */
+  readonly delimiter?: string | undefined;
+  /** Names of the columns of CSV if the first line is no header; false for the names `column 1`, `column 2`, …. Default: guessed. */
+  readonly header?: readonly string[] | boolean | undefined;
+  /** JSONata expression that gives the records of a nested JSON document of at most 64 MiB. */
+  readonly records?: string | undefined;
+  /** First day of the expansion of recurring events. Default: a year before the load. */
+  readonly calendarFrom?: string | undefined;
+  /** First day after the expansion. Default: two years after the load. */
+  readonly calendarTo?: string | undefined;
+  /** Weekday and weeks of lessons that have no dates; see `terms`. */
+  readonly when?: WhenDescription | undefined;
+  /** Text before each title. */
+  readonly prefix?: string | undefined;
+  /** Identifiers of lecturers by name, or the path of a JSON file of them. */
+  readonly lecturerIds?: string | Readonly<Record<string, string>> | undefined;
+  /** Header fields of requests; `Bearer file:PATH` and `env:NAME` keep secrets out of the file. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Tokens of an OAuth issuer by client credentials. */
+  readonly auth?: SourceAuth | undefined;
+  /** Table or view; each row is an event. */
+  readonly table?: string | undefined;
+  /** SELECT in place of a table. */
+  readonly query?: string | undefined;
+  /** Cheap SELECT; while its result is the same, the source is not read again. */
+  readonly versionQuery?: string | undefined;
+  /** Follow the table by logical replication; the table must be the only source. Default: false. */
+  readonly follow?: boolean | undefined;
+}
+
+/** How one value is made from a column. */
+export interface FieldValue {
+  /** Column, dotted path or template that gives the text. */
+  readonly from: string;
+  /** Text between several values in one cell; empty values, - and -- are dropped. */
+  readonly split?: string | undefined;
+  /** Dotted path within each element of an array. */
+  readonly each?: string | undefined;
+  /** Pattern whose group `value`, or whose whole match, is the value; it runs in linear time. */
+  readonly match?: string | undefined;
+  /** The value for each text of the source. */
+  readonly values?: Readonly<Record<string, string | null>> | undefined;
+  /** What becomes of a text that is not in `values`. Default: keep. */
+  readonly otherwise?: 'keep' | 'reject' | 'null' | undefined;
+}
+
+/** Where the weekday and the weeks of a lesson are found. */
+export interface WhenDescription {
+  /** Weekdays: names or abbreviations in any language, or numbers. */
+  readonly day: string;
+  /** Times of day, or ranges such as 8:10 - 8:55. */
+  readonly start: string;
+  /** Times of day. Default: the end of the ranges in `start`. */
+  readonly end?: string | undefined;
+  /** Length of a lesson in place of `end`. */
+  readonly minutes?: number | string | undefined;
+  /** Weeks: 1-6, 8-12, a list, odd or even. Default: all weeks. */
+  readonly weeks?: string | undefined;
+  /** Name of a term, or a column with such names. Default: the only term. */
+  readonly term?: string | undefined;
+  /** Number of weeks after which their numbers come round. */
+  readonly cycle?: number | undefined;
+  /** First day of the lessons: a date, or a column with dates. */
+  readonly validFrom?: string | undefined;
+  /** Last day of the lessons. */
+  readonly validUntil?: string | undefined;
+  /** First day of weekdays that are numbers. Default: monday. */
+  readonly dayOne?: 'monday' | 'sunday' | undefined;
+}
+
+/** How a source of a timetable file gets tokens: client credentials (RFC 6749 section 4.4). */
+export interface SourceAuth {
+  /** Token endpoint of the OAuth issuer, https://…. */
+  readonly tokenUrl: string;
+  /** Id of the client at the issuer. */
+  readonly clientId: string;
+  /** Secret of the client: file:PATH, which is read again when it changes, or env:NAME. */
+  readonly clientSecret: string;
+  /** Scope of the tokens. Default: the issuer's. */
+  readonly scope?: string | undefined;
+}
+
 /** The options of a timetable that concern its loads. */
 export type PublishedTimetable = Omit<
   TimetableOptions,
@@ -278,7 +424,11 @@ export type PublisherSettings = ResolvedSettings & { readonly publishTo: string 
 
 /** The options from which the rules of reading are made. */
 export type RuleOption =
-  | Exclude<keyof ReadRules, 'from' | 'to' | 'when' | 'terms'>
+  | 'identifiers'
+  | 'fieldMap'
+  | 'dateOrder'
+  | 'timeZone'
+  | 'encoding'
   | 'calendarFrom'
   | 'calendarTo';
 

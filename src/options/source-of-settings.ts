@@ -10,33 +10,38 @@ import type {
   ResolvedSettings,
   RuleOption,
 } from './option-types.js';
+import { isTimetableFile } from './timetable-file.js';
 
 /** Reads the file of the field map. */
 export async function withFieldMap<T extends ReadingSettings>(settings: T): Promise<T> {
   return { ...settings, fieldMap: await readFieldMap(settings) };
 }
 
-/** The source that the settings describe. @throws LecternError `option-invalid` */
+/** The source or the timetable file that the settings name. @throws LecternError `option-invalid` */
 export function sourceOf(
   settings: PublisherSettings | ResolvedSettings,
-): Resolved<'openTimetable'>['source'] {
+): Pick<Resolved<'openTimetable'>, 'source' | 'timetable'> {
   const { source, sourceHeaders, lecturerIdsFile, pin } = settings;
   const clientCredentials = clientCredentialsOf(settings);
   // A pinned snapshot asks no source.
-  if (pin !== undefined) return [];
+  if (pin !== undefined) return { source: [] };
   const texts = [source].flat();
   const [first] = texts;
-  if (texts.length === 1 && typeof first === 'string' && isStoreAddress(first)) return first;
-  if (texts.length === 0 || !texts.every((each) => typeof each === 'string')) {
-    return source as Resolved<'openTimetable'>['source'];
+  if (texts.length === 1 && typeof first === 'string') {
+    if (isStoreAddress(first)) return { source: first };
+    if (isTimetableFile(first)) return { timetable: first };
   }
-  return parseSourceArgument(texts as readonly string[], {
+  if (texts.length === 0 || !texts.every((each) => typeof each === 'string')) {
+    return { source: source as Resolved<'openTimetable'>['source'] };
+  }
+  const spec = parseSourceArgument(texts as readonly string[], {
     environment: process.env,
     postgres: databaseOptionsOf(settings),
     ...(sourceHeaders === undefined ? {} : { headers: sourceHeaders }),
     ...(clientCredentials === undefined ? {} : { clientCredentials }),
     ...(lecturerIdsFile === undefined ? {} : { lecturerIds: lecturerIdsFile }),
   });
+  return { source: spec };
 }
 
 /** The client credentials of the settings, whose completeness the rules of settings check. */

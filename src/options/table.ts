@@ -34,6 +34,7 @@ import {
   HTTP,
   isUnsignedReplica,
   MAKE_KEYS,
+  OF_THE_FILE,
   PIN,
   POSTGRES,
   POSTGRES_FAULTS,
@@ -77,6 +78,7 @@ import {
   SERVE_ONLY,
   type Setting,
 } from './setting.js';
+import { isTimetableFile } from './timetable-file.js';
 
 /** The most descriptors that Linux gives one process. */
 const CONNECTIONS_MAX_MAX = 1_048_576;
@@ -364,18 +366,33 @@ const DATA_SETTINGS: readonly Setting[] = inGroup('Data', OPEN, {
   source: {
     flag: null,
     kind: given('a path, an address, a source or records', 'string | AnySource | Records', () => true),
-    isRequiredInProgram: true,
+    faults: {
+      'openTimetable() takes {source} or {timetable}': ({ source, timetable }) =>
+        (source === undefined) === (timetable === undefined),
+    },
     commandFaults: {
       'a store cannot be merged with other sources; expected one store': ({ source }) =>
         textsOf(source).length > 1 && textsOf(source).some(isStoreAddress),
+      'a timetable file is the only source; expected the other sources in it': ({ source }) =>
+        textsOf(source).length > 1 && textsOf(source).some(isTimetableFile),
       'standard input (-) is given twice as a source, and can be read once only': ({ source }) =>
         textsOf(source).filter((text) => text === '-').length > 1,
     },
     help: 'where events come from: a path (- for standard input), an address (http(s), postgres, or a store), a SourceSpec, records in memory, a MemorySource or a RecordSource; on the command line, the arguments',
   },
+  timetable: {
+    flag: null,
+    kind: given(
+      'the path of a timetable file, or an object of its entries',
+      'string | TimetableDescription',
+      (value) => isObject(value) || (typeof value === 'string' && value !== ''),
+    ),
+    help: 'timetable file, which says where events come from and how they are read, source by source; on the command line, the only argument',
+  },
   rooms: {
     commands: SERVE_ONLY,
     kind: ROOMS,
+    excludes: [OF_THE_FILE],
     help: 'JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses',
   },
   unknownParameters: {
@@ -451,7 +468,7 @@ const UPSTREAM_SETTINGS: readonly Setting[] = inGroup('Data', COMMAND_LINE, {
   lecturerIdsFile: {
     flag: '--lecturer-ids',
     kind: PATH,
-    excludes: [STORE, PIN],
+    excludes: [STORE, PIN, OF_THE_FILE],
     help: 'JSON file of lecturer identifiers, {"name": "identifier"}, for sources that give only names of lecturers',
   },
 });
@@ -461,7 +478,7 @@ const ADDRESS_SETTINGS: readonly Setting[] = inGroup('Data', COMMAND_LINE, {
     flag: '--header',
     isSecret: true,
     kind: HEADER,
-    excludes: [STORE, PIN],
+    excludes: [STORE, PIN, OF_THE_FILE],
     help: "header field for http(s) sources, such as 'Authorization: Bearer file:PATH'; repeatable. file:PATH stands for the content of a file, read again when it changes; env:NAME for an environment variable. With several origins: 'https://host Authorization: …'",
   },
 });
@@ -471,42 +488,44 @@ const READING_SETTINGS: readonly Setting[] = inGroup('Reading', OPEN, {
   identifiers: {
     kind: oneOf('kind', IDENTIFIER_MODES, 'IdentifierMode'),
     default: 'uuid',
+    excludes: [OF_THE_FILE],
     help: 'form of the identifiers in the data: uuid for UUIDs; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs',
   },
   fieldMap: {
     flag: '--map',
     kind: FIELD_MAP,
-    excludes: [STORE, PIN],
+    excludes: [STORE, PIN, OF_THE_FILE],
     help: "column, path or template that gives a field, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
   },
   mapFile: {
     places: [],
     kind: PATH,
-    excludes: [STORE, PIN],
+    excludes: [STORE, PIN, OF_THE_FILE],
     help: 'JSON file with the entries of --map; entries under csv, icalendar, json or messagepack apply only to that format',
   },
   dateOrder: {
     kind: oneOf('order', DATE_ORDERS, 'DateOrder'),
-    excludes: [STORE, PIN],
+    excludes: [STORE, PIN, OF_THE_FILE],
     help: 'order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, such dates are rejected',
   },
   timeZone: {
     kind: TIME_ZONE,
+    excludes: [OF_THE_FILE],
     help: 'time zone of times without an offset, which are otherwise rejected, and of local days in queries',
   },
   encoding: {
     kind: ENCODING,
-    excludes: [STORE, PIN],
+    excludes: [STORE, PIN, OF_THE_FILE],
     help: 'encoding of text files, such as windows-1252; default: UTF-8, or UTF-16 with a byte order mark',
   },
   calendarFrom: {
     kind: DATE,
-    excludes: [STORE, PIN],
+    excludes: [STORE, PIN, OF_THE_FILE],
     help: 'first day of the expansion of recurring events in calendars; default: one year before the load',
   },
   calendarTo: {
     kind: DATE,
-    excludes: [STORE, PIN],
+    excludes: [STORE, PIN, OF_THE_FILE],
     faults: {
       '{calendarFrom} must be before {calendarTo}': ({ calendarFrom, calendarTo }) =>
         calendarFrom !== undefined && calendarTo !== undefined && String(calendarFrom) >= String(calendarTo),

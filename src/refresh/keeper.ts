@@ -82,6 +82,8 @@ export class Keeper {
   readonly #patience: Patience;
   #watch: { close(): void } | null = null;
   #isStarted = false;
+  /** An operator or a program asked for the next load. */
+  #isAsked = false;
   readonly #pace = new ChangePace(() => void this.#refresher.request());
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
@@ -185,6 +187,7 @@ export class Keeper {
   /** `force` skips the gate. A pinned snapshot stays unchanged. */
   async refresh(force: boolean): Promise<LoadOutcome> {
     if (this.#options.pin !== null) return { result: 'unchanged', reason: this.state.lastError };
+    this.#isAsked = true;
     const { result, reason } = (await keepingProcessAlive(this.#refresher.request(force))) ?? CLOSED;
     return { result, reason };
   }
@@ -228,13 +231,17 @@ export class Keeper {
     this.#pace.ended();
     const failed = result === 'failed';
     const { loader, now = Date.now, random = Math.random } = this.#options;
-    const dueMs = this.#served && renewalMs(this.#served.summary, loader.rules, failed, now, random);
+    const renewMs = this.#served && renewalMs(this.#served.summary, loader.rules, failed, now, random);
+    const dues = [renewMs, loader.dueMs?.() ?? null].filter((ms) => ms !== null);
+    const dueMs = dues.length === 0 ? null : Math.min(...dues);
     return { failed, retryAfterMs, dueMs, result, reason };
   }
 
   async #load(force: boolean, beganMs: number): Promise<LoadResult> {
     const { loader, bounds, onProgress, refreshSeconds, watch } = this.#options;
     const gate = force ? null : this.#options.gate;
+    const isAsked = this.#isAsked;
+    this.#isAsked = false;
     const served = this.#served;
     let versionRead = null as string | null;
     const done = await loader.load({
@@ -255,6 +262,7 @@ export class Keeper {
       past: this.#history?.changes ?? [],
       parts: askedParts(this.#parts, force),
       allowMissing: refreshSeconds > 0 || watch,
+      asksAll: force || isAsked,
       timeLimits: this.#patience.limits,
       bounds,
     });

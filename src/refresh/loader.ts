@@ -16,6 +16,7 @@ import { MemorySource } from '../source/memory-source.js';
 import type { RecordDelta, RecordLoad, RecordLoadOptions, RecordSource, Records } from '../source/records.js';
 import {
   type AskSecretHeadersOf,
+  liftRules,
   type NumberedCredentials,
   parseSourceArgument,
   type SourceSpec,
@@ -74,7 +75,7 @@ export type RunListeners = TaskListeners & { readonly signal: AbortSignal };
 export interface LoadRequest
   extends Pick<
     LoadTask,
-    'previousVersion' | 'served' | 'mayPatch' | 'past' | 'bounds' | 'parts' | 'allowMissing'
+    'previousVersion' | 'served' | 'mayPatch' | 'past' | 'bounds' | 'parts' | 'allowMissing' | 'asksAll'
   > {
   readonly listeners: RunListeners;
   /** The version that the source gave to `served`; null if unknown. */
@@ -92,6 +93,8 @@ export interface AnyLoader
   published?(summary: SnapshotSummary): void;
   /** How far the changes of a followed table are served; null for other sources. */
   followed?(): FollowState | null;
+  /** Milliseconds until the next regular load, if the sources say it themselves. */
+  dueMs?(): number | null;
   /** The state of a replica; other loaders have none. */
   channel?(): ChannelState;
   /** A server of the timetable listens on this port, which becomes a part of a replica's name. */
@@ -124,7 +127,10 @@ export class Loader {
   #standardInput: Promise<(LoadDone & { readonly kind: 'refused' }) | null> | null = null;
 
   /** @throws LecternError `option-invalid` for an impossible source */
-  constructor(source: AnySource, rules: ReadRules) {
+  constructor(given: AnySource, timetableRules: ReadRules) {
+    const lifted = 'load' in given ? null : liftRules(given, timetableRules);
+    const source = lifted?.spec ?? given;
+    const rules = lifted?.rules ?? timetableRules;
     this.#credentials = 'load' in source ? null : new SourceCredentials(withPipes(source));
     this.#source = this.#credentials?.source ?? source;
     this.rules = rules;
@@ -163,7 +169,7 @@ export class Loader {
 
   async #load(request: LoadRequest): Promise<LoadDone> {
     const { previousVersion, servedVersion, served, timeLimits, listeners } = request;
-    const { mayPatch, past, parts, allowMissing } = request;
+    const { mayPatch, past, parts, allowMissing, asksAll = false } = request;
     if (this.#stuckSinceMs !== null) {
       // A stuck load occupies one of libuv's few threads, which read files for the whole process, so no other
       // load begins.
@@ -175,7 +181,7 @@ export class Loader {
     if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);
     const bounds = { ...request.bounds, memoryBytesMax };
     const { name, rules } = this;
-    const asked = { previousVersion, served, mayPatch, past, bounds, parts, allowMissing };
+    const asked = { previousVersion, served, mayPatch, past, bounds, parts, allowMissing, asksAll };
     const task = { task: 'load', rules, ...asked } as const;
     const source = this.#source;
     if ('load' in source) {

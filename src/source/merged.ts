@@ -9,6 +9,7 @@ import {
   PARTS_AT_ONCE,
 } from '../limits.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
+import { overlaid } from '../model/read-rules.js';
 import { ByteStrings } from '../structures/byte-strings.js';
 import { KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
 import { quickHash } from '../structures/quick-hash.js';
@@ -77,6 +78,9 @@ const PART_FAULTS: ReadonlySet<LecternErrorCode> = new Set<LecternErrorCode>([
   'source-too-large',
 ]);
 
+/** A timer of the interval may fire a tenth early. */
+const REFRESH_SHARE = 0.85;
+
 interface Part {
   readonly source: Source;
   readonly name: string;
@@ -118,11 +122,12 @@ class PartsLoad {
     onVersion?.(version);
     if (version !== null && version === previous) return 'not-modified';
     const copies: RecordCopy[] = [];
-    for (const { copy, name } of [...reports].reverse()) {
+    for (let n = reports.length - 1; n >= 0; n--) {
+      const { copy, name } = reports[n] as PartReport;
       if (copy === null) continue;
       copies.push(copy);
       sink.notes?.add(copy.notes);
-      for (const _batch of replay(copy, sink, name)) {
+      for (const _batch of replay(copy, this.#sinkOf(n, sink), name)) {
         this.#tellProgress();
         await nextTurn();
         signal?.throwIfAborted();
@@ -133,6 +138,13 @@ class PartsLoad {
       bytesRead: copies.reduce((bytes, { bytesRead }) => bytes + bytesRead, 0),
       version,
     };
+  }
+
+  /** The rows of a part are judged by its own rules. */
+  #sinkOf(n: number, sink: RowSink): RowSink {
+    const { rules: own } = this.#parts[n]?.source ?? {};
+    if (own === undefined || sink.under === undefined) return sink;
+    return sink.under(overlaid(this.#options.rules ?? { identifiers: 'uuid' }, own));
   }
 
   async #readAll(): Promise<PartReport[]> {
@@ -156,11 +168,12 @@ class PartsLoad {
 
   async #read(n: number): Promise<PartReport> {
     const { source, name, id } = this.#parts[n] as Part;
-    const { rules, signal, onRecord, previous = null } = this.#options;
+    const { rules, signal, onRecord, previous = null, asksAll = false } = this.#options;
     const known = this.#known.get(id) ?? { copy: null, confirmedMs: null, failure: null };
     const { copy } = known;
     if (known.failure !== null && Date.now() < known.failure.retryAtMs) return { ...known, id, name };
     if (copy !== null && source.readOnce) return { ...known, id, name, failure: null };
+    if (copy !== null && !asksAll && isFresh(source, known)) return { ...known, id, name };
     const progress = this.#progress[n] as { bytesRead: number; records: number };
     try {
       const writer = new CopyWriter(name, this.#budget);
@@ -229,6 +242,11 @@ class PartsLoad {
       this.#progress.reduce((total, progress) => total + progress[name], 0);
     this.#options.onProgress?.({ bytesRead: sum('bytesRead'), bytesTotal: null, records: sum('records') });
   }
+}
+
+/** Whether a part was read so recently that it is not due. */
+function isFresh({ refreshMs = 0 }: Source, { confirmedMs, failure }: Pick<PartReport, 'confirmedMs' | 'failure'>): boolean {
+  return failure === null && confirmedMs !== null && Date.now() - confirmedMs < REFRESH_SHARE * refreshMs;
 }
 
 function partFailureOf(

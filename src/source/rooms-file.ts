@@ -17,21 +17,23 @@ import { FieldTable } from './field-map.js';
 import { fileSource } from './file.js';
 import type { RowForm, RowSink } from './source.js';
 
+/** A file of rooms, and how it is read. */
+export interface RoomsSpec {
+  readonly path: string;
+  readonly rules: ReadRules;
+}
+
 /**
  * Reads a file of rooms: records with id, name, building and capacity, in any format of a source. Other fields are
  * ignored. If any record has a fault, the whole file is refused, because a missing room would look occupied.
  *
  * @throws LecternError `rooms-unusable` with the faults; the reason of the signal
  */
-export async function readRooms(
-  path: string,
-  { identifiers, encoding }: Pick<ReadRules, 'identifiers' | 'encoding'>,
-  signal?: AbortSignal,
-): Promise<RoomTable> {
-  const intake = new RoomIntake(identifiers);
+export async function readRooms(path: string, rules: ReadRules, signal?: AbortSignal): Promise<RoomTable> {
+  const intake = new RoomIntake(rules.identifiers);
   try {
     await fileSource(path).load(intake, {
-      rules: { identifiers, encoding },
+      rules,
       signal,
       onProgress({ bytesRead }) {
         if (bytesRead > ROOMS_FILE_BYTES_MAX)

@@ -15,6 +15,8 @@ export interface RowSink {
   row(row: Row): void;
   /** A record that could not be read. */
   fault(rejection: Rejection): void;
+  /** A sink for rows that have rules of their own. Default: the rules of the load count. */
+  readonly under?: ((rules: ReadRules) => RowSink) | undefined;
   /** What the rows hold. Default: the fields of events. */
   readonly takes?: RowForm | undefined;
   /** The notes of the whole load. A sink around another sink passes them on. */
@@ -66,6 +68,8 @@ export interface LoadOptions {
   readonly parts?: readonly PartReport[] | undefined;
   /** Whether a part that was never read may be missing. Default false: a missing part fails the load. */
   readonly allowMissing?: boolean | undefined;
+  /** Whether parts are read, too, whose own time has not come. Default false. */
+  readonly asksAll?: boolean | undefined;
   /** Most compressed bytes of all new copies of parts together. Default: no limit. */
   readonly copyBytesMax?: number | undefined;
   /** Called when all records were read. The thread may be busy from now on. */
@@ -162,6 +166,10 @@ export interface Source {
   readonly name: string;
   /** Identifies the source: equal sources have equal ids, also after a restart. Default: the name. */
   readonly id?: string;
+  /** The rules of the source's rows where they differ from those of the load. */
+  readonly rules?: Partial<ReadRules> | undefined;
+  /** For one of several sources: how old its last good read may become before it is read again. Default 0. */
+  readonly refreshMs?: number | undefined;
   /** The source can be read only once. */
   readonly readOnce?: true;
   /**

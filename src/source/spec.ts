@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
+import { overlaid, type ReadRules } from '../model/read-rules.js';
 import { normaliseText, quoteEscaped } from '../model/text.js';
 import { NULL, type Row } from '../structures/row.js';
 import { addressDigest, parseAddress } from '../upstream/address.js';
@@ -30,10 +31,21 @@ import type { RecordSource } from './records.js';
 import type { RowSink, Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
-export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | PostgresSpec | MergedSpec) & {
+export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | PostgresSpec | MergedSpec) & OwnRules;
+
+/** What one source has of its own. */
+export interface OwnRules {
+  /** Rules of reading where they differ from those of the timetable. Default none. */
+  readonly rules?: Partial<ReadRules> | undefined;
+  /** For messages, states and metrics. Default: the path or the address. */
+  readonly name?: string | undefined;
+  /** Text before each title. Default none. */
+  readonly prefix?: string | undefined;
+  /** For one of several sources: seconds between two reads. Default: each load reads it. */
+  readonly refreshSeconds?: number | undefined;
   /** Fills `lecturerId` from `lecturer`: a map from name to identifier, or the path of one. Default none. */
   readonly lecturerIds?: LecturerIds | undefined;
-};
+}
 
 /** A number instead of credentials that may change. Loading threads use it to ask for the present credentials. */
 export interface NumberedCredentials {
@@ -66,8 +78,11 @@ export type AskSecretHeadersOf = (
  * @param ask gives the credentials of specs that have a number instead
  * @throws LecternError `option-invalid`
  */
-export function sourceOfSpec({ lecturerIds, ...spec }: SourceSpec, ask?: AskSecretHeadersOf): Source {
-  if (lecturerIds !== undefined) return withLecturerIds(sourceOfSpec(spec, ask), lecturerIds);
+export function sourceOfSpec(given: SourceSpec, ask?: AskSecretHeadersOf): Source {
+  const { lecturerIds, rules, name, prefix, refreshSeconds, ...spec } = given;
+  const own = { lecturerIds, rules, name, prefix, refreshSeconds };
+  if (Object.values(own).some((value) => value !== undefined))
+    return withOwnRules(sourceOfSpec(spec, ask), own);
   switch (spec.kind) {
     case 'file':
       if (typeof spec.path !== 'string' || spec.path === '')
@@ -130,7 +145,7 @@ function partsOf(spec: SourceSpec): readonly string[] {
 
 export interface SourceArgumentOptions
   extends Omit<Partial<HttpSpec>, 'kind' | 'url' | 'headers' | 'clientCredentials'>,
-    Pick<SourceSpec, 'lecturerIds'> {
+    Pick<OwnRules, 'lecturerIds'> {
   /** Settings for sources that are databases. */
   readonly postgres?: PostgresOptions | undefined;
   /** Values by name, or by origin and name: `https://host Authorization`. A value may be `Bearer file:PATH`. Default none. */
@@ -238,43 +253,77 @@ function specOfPath(path: string): SourceSpec {
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
 type LecturerIds = Readonly<Record<string, string>> | string;
 
+/** The rules of a load from one source, which are those of the timetable with the source's own. */
+export function liftRules(spec: SourceSpec, rules: ReadRules): { spec: SourceSpec; rules: ReadRules } {
+  if (spec.kind === 'merged' || spec.rules === undefined) return { spec, rules };
+  const { rules: own, ...bare } = spec;
+  return { spec: bare, rules: overlaid(rules, own) };
+}
+
 /**
- * Fills a missing `lecturerId` from `lecturer`, compared in Unicode NFC. Each load reads the map, and the
- * version of the source includes the map.
+ * The source with what it has of its own. The version includes rules, prefix and identifiers of lecturers, because with
+ * others the same bytes give other rows. A missing `lecturerId` comes from `lecturer`, compared in Unicode NFC; each
+ * load reads the map.
  */
-export function withLecturerIds(source: Source, lecturerIds: LecturerIds): Source {
+export function withOwnRules(source: Source, own: OwnRules): Source {
+  const { lecturerIds, rules = {}, name = source.name, prefix, refreshSeconds } = own;
   const { find } = source;
   return {
     ...source,
+    id: source.id ?? source.name,
+    name,
+    rules: { ...source.rules, ...rules },
+    refreshMs: refreshSeconds === undefined ? source.refreshMs : refreshSeconds * 1000,
     ...(find !== undefined && {
       async find(signal) {
         const { sources, skipped } = await find(signal);
-        return { sources: sources.map((each) => withLecturerIds(each, lecturerIds)), skipped };
+        const named = (each: Source): string =>
+          own.name === undefined ? each.name : `${name}: ${each.name}`;
+        return { sources: sources.map((each) => withOwnRules(each, { ...own, name: named(each) })), skipped };
       },
     }),
-    async load(sink, { previous, onVersion, ...options } = {}) {
-      const ids =
-        typeof lecturerIds === 'string'
-          ? idsByName(await readJsonObject(lecturerIds, mapFile(lecturerIds)), 'source-malformed')
-          : idsByName(lecturerIds, 'option-invalid');
-      const prefix = `${digestOf(ids)} `;
-      const filling: RowSink = {
-        row(row) {
-          fill(row, ids);
-          sink.row(row);
-        },
-        fault: (rejection) => sink.fault(rejection),
-        notes: sink.notes,
-      };
-      const answer = await source.load(filling, {
+    async load(given, { previous, onVersion, ...options } = {}) {
+      const ids = await lecturerIdsOf(lecturerIds);
+      const marks = [ids, prefix, Object.keys(rules).length === 0 ? undefined : rules];
+      const mark = marks.every((each) => each === undefined) ? '' : `${digestOf(marks)} `;
+      const merged = overlaid(options.rules ?? { identifiers: 'uuid' }, rules);
+      const sink = filling(given.under?.(merged) ?? given, ids, prefix);
+      const answer = await source.load(sink, {
         ...options,
-        onVersion: (version) => onVersion?.(version === null ? null : prefix + version),
-        previous: previous?.startsWith(prefix) ? previous.slice(prefix.length) : null,
+        rules: merged,
+        onVersion: (version) => onVersion?.(version === null ? null : mark + version),
+        previous: previous?.startsWith(mark) ? previous.slice(mark.length) : null,
       });
       if (answer === 'not-modified' || answer.version === null) return answer;
-      return { ...answer, version: prefix + answer.version };
+      return { ...answer, version: mark + answer.version };
     },
   };
+}
+
+function filling(
+  sink: RowSink,
+  ids: ReadonlyMap<string, string> | undefined,
+  prefix: string | undefined,
+): RowSink {
+  if (ids === undefined && prefix === undefined) return sink;
+  const before = prefix === undefined ? null : Buffer.from(prefix);
+  return {
+    ...{ takes: sink.takes, notes: sink.notes },
+    row(row) {
+      if (ids !== undefined) fill(row, ids);
+      if (before !== null && row.isText(TITLE)) row.join(TITLE, [before, TITLE]);
+      sink.row(row);
+    },
+    fault: (rejection) => sink.fault(rejection),
+  };
+}
+
+async function lecturerIdsOf(
+  given: LecturerIds | undefined,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  if (given === undefined) return undefined;
+  if (typeof given !== 'string') return idsByName(given, 'option-invalid');
+  return idsByName(await readJsonObject(given, mapFile(given)), 'source-malformed');
 }
 
 function mapFile(path: string): Parameters<typeof readJsonObject>[1] {
@@ -282,6 +331,7 @@ function mapFile(path: string): Parameters<typeof readJsonObject>[1] {
   return { name, form: '{"name": "identifier"}', bytesMax: LECTURER_IDS_BYTES_MAX };
 }
 
+const TITLE = MAPPED_FIELDS.indexOf('title');
 const LECTURER = MAPPED_FIELDS.indexOf('lecturer');
 const LECTURER_ID = MAPPED_FIELDS.indexOf('lecturerId');
 
@@ -307,7 +357,10 @@ function idsByName(
   return ids;
 }
 
-function digestOf(ids: ReadonlyMap<string, string>): string {
-  const entries = [...ids].sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256').update(JSON.stringify(entries)).digest().subarray(0, 16).toString('base64url');
+/** @param marks plain data, and the map of lecturers */
+function digestOf(marks: readonly unknown[]): string {
+  const plain = marks.map((mark) =>
+    mark instanceof Map ? [...mark].sort(([a], [b]) => (a < b ? -1 : 1)) : mark,
+  );
+  return createHash('sha256').update(JSON.stringify(plain)).digest().subarray(0, 16).toString('base64url');
 }

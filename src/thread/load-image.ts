@@ -61,20 +61,33 @@ export async function loadImage(
   const { identifiers } = rules;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
   const notes = new LoadNotes();
-  const normaliser = new Normaliser(rules, notes.ambiguousTimes);
-  const intake = new RowIntake(builder, identifiers, normaliser);
-  const watch = new IntakeWatch(builder, [intake, normaliser], bounds);
-  const sink: RowSink = {
-    notes,
-    row(row) {
-      intake.add(row, positionOf);
-      watch.record();
-    },
-    fault(rejection) {
-      builder.reject(rejection);
-      watch.record();
-    },
+  const holders: (RowIntake | Normaliser)[] = [];
+  const watch = new IntakeWatch(builder, holders, bounds);
+  const sinks = new Map<string, RowSink>();
+  // Sources with equal rules share a sink, because it knows the values that it has seen.
+  const under = (own: ReadRules): RowSink => {
+    const key = JSON.stringify([own.identifiers, own.dateOrder, own.timeZone]);
+    const known = sinks.get(key);
+    if (known !== undefined) return known;
+    const normaliser = new Normaliser(own, notes.ambiguousTimes);
+    const intake = new RowIntake(builder, own.identifiers, normaliser);
+    holders.push(intake, normaliser);
+    const sink: RowSink = {
+      notes,
+      under,
+      row(row) {
+        intake.add(row, positionOf);
+        watch.record();
+      },
+      fault(rejection) {
+        builder.reject(rejection);
+        watch.record();
+      },
+    };
+    sinks.set(key, sink);
+    return sink;
   };
+  const sink = under(rules);
   const onProgress: LoadOptions['onProgress'] = (progress) => {
     watch.chunk();
     options.onProgress?.(progress);
@@ -120,6 +133,7 @@ export async function runLoadTask(
     bounds,
     parts: task.parts,
     allowMissing: task.allowMissing,
+    asksAll: task.asksAll,
   });
   if (loaded === 'not-modified') return { kind: 'not-modified' };
   const { image, edit, bytesLeft } = loaded;

@@ -46,6 +46,8 @@ export interface LoadTask {
   /** For several sources: their parts at the last load. */
   readonly parts: readonly PartReport[];
   readonly allowMissing: boolean;
+  /** For several sources: whether those are read, too, that are not due. Default false. */
+  readonly asksAll?: boolean;
 }
 
 /** An object of a store. */

@@ -18,7 +18,7 @@ import { parseLinks } from '../../src/source/http/link.js';
 import { readFieldMap } from '../../src/source/map-file.js';
 import { readRooms } from '../../src/source/rooms-file.js';
 import type { Source } from '../../src/source/source.js';
-import { withLecturerIds } from '../../src/source/spec.js';
+import { withOwnRules } from '../../src/source/spec.js';
 import { loadImage } from '../../src/thread/load-image.js';
 import { size } from '../hard/size.js';
 import { collectBytes, inPieces, memorySource } from '../source/collect.js';
@@ -91,7 +91,7 @@ function fileOf(content: (bytes: number) => string, read: (path: string) => Prom
 }
 
 const readLecturers = (path: string): Promise<unknown> =>
-  withLecturerIds(memorySource([]), path).load({ row() {}, fault() {} });
+  withOwnRules(memorySource([]), { lecturerIds: path }).load({ row() {}, fault() {} });
 
 /** What sources send besides records, and files of the configuration. */
 const OTHERS: Readonly<Record<string, Hostile>> = {

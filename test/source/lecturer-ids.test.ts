@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { LECTURER_IDS_BYTES_MAX } from '../../src/limits.js';
 import { fileSource } from '../../src/source/file.js';
-import { withLecturerIds } from '../../src/source/spec.js';
+import { withOwnRules } from '../../src/source/spec.js';
 import { Collector, collect, failureOf, isUnchanged, memorySource } from './collect.js';
 
 const ADA = '00000000-0000-4000-8000-00000000000a';
@@ -14,7 +14,7 @@ const IDS = { 'Lovelace, Ada': ADA, Řehoř: ŘEHOŘ };
 /** The row of a record, or the code of its rejection. */
 async function filled(record: unknown): Promise<unknown> {
   const sink = new Collector();
-  await withLecturerIds(memorySource([record]), IDS).load(sink);
+  await withOwnRules(memorySource([record]), { lecturerIds: IDS }).load(sink);
   return sink.records[0]?.value ?? sink.rejections[0]?.code;
 }
 
@@ -53,7 +53,7 @@ test('every other record stays unchanged', async (t) => {
 
 test('positions, rejections and the summary are passed on', async (t) => {
   const path = join(t.testdir({ data: '{"lecturer":"Řehoř"}\n{\n' }), 'data');
-  const source = withLecturerIds(fileSource(path), IDS);
+  const source = withOwnRules(fileSource(path), { lecturerIds: IDS });
   t.equal(source.name, path);
   const sink = new Collector();
   const summary = await source.load(sink);
@@ -65,14 +65,14 @@ test('positions, rejections and the summary are passed on', async (t) => {
 test('the version covers the map, given directly or as a file', async (t) => {
   const folder = t.testdir({ data: '{}\n', ids: JSON.stringify(IDS) });
   const data = fileSource(join(folder, 'data'));
-  const inFile = withLecturerIds(data, join(folder, 'ids'));
+  const inFile = withOwnRules(data, { lecturerIds: join(folder, 'ids') });
   const { version } = (await collect(inFile)).summary;
   t.ok(await isUnchanged(inFile, version));
   t.ok(
-    await isUnchanged(withLecturerIds(data, { Řehoř: ŘEHOŘ, 'Lovelace, Ada': ADA }), version),
+    await isUnchanged(withOwnRules(data, { lecturerIds: { Řehoř: ŘEHOŘ, 'Lovelace, Ada': ADA } }), version),
     'in any order',
   );
-  t.notOk(await isUnchanged(withLecturerIds(data, { ...IDS, x: 'y' }), version));
+  t.notOk(await isUnchanged(withOwnRules(data, { lecturerIds: { ...IDS, x: 'y' } }), version));
   t.notOk(await isUnchanged(data, version), 'not the version of the data alone');
   t.notOk(await isUnchanged(inFile, (await collect(data)).summary.version));
 
@@ -82,7 +82,7 @@ test('the version covers the map, given directly or as a file', async (t) => {
   t.ok(await isUnchanged(inFile, version), 'what counts is what it says');
   writeFileSync(join(folder, 'data'), '{}\n{}\n');
   t.notOk(await isUnchanged(inFile, version));
-  t.equal((await collect(withLecturerIds(memorySource([]), IDS))).summary.version, null);
+  t.equal((await collect(withOwnRules(memorySource([]), { lecturerIds: IDS }))).summary.version, null);
 });
 
 test('an invalid map is a failure', async (t) => {
@@ -107,7 +107,7 @@ test('an invalid map is a failure', async (t) => {
   mkdirSync(join(folder, 'folder'));
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   for (const [name, code, message] of cases) {
-    const source = withLecturerIds(memorySource([]), join(folder, name));
+    const source = withOwnRules(memorySource([]), { lecturerIds: join(folder, name) });
     t.match(await failureOf(collect(source)), { code, message }, name);
   }
 });

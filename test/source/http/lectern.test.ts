@@ -2,7 +2,7 @@ import { request as ask } from 'node:http';
 import { test } from 'tap';
 import { httpSource } from '../../../src/source/http.js';
 import type { Source } from '../../../src/source/source.js';
-import { withLecturerIds } from '../../../src/source/spec.js';
+import { withOwnRules } from '../../../src/source/spec.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 import { MemorySource, openTimetable, startService } from '../../refresh/built.js';
 import { until } from '../../waiting/until.js';
@@ -51,7 +51,7 @@ test('another Lectern is a source', async (t) => {
   );
   t.equal(paged.summary.version, null);
 
-  const { image } = await loadImage(withLecturerIds(at(''), { 'Lovelace, Ada': uuid(99) }), {
+  const { image } = await loadImage(withOwnRules(at(''), { lecturerIds: { 'Lovelace, Ada': uuid(99) } }), {
     identifiers: 'uuid',
   });
   t.equal(image.summary.events, EVENTS.length);
