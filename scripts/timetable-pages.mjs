@@ -27,14 +27,18 @@ const WORDS = {
   TermDescription: 'A term, whose dates the weekday and the weeks of a lesson choose.',
 };
 
+const LINE_MAX = 108;
+
 /** @returns {string} the interfaces for programs */
 export function timetableTypes(shape) {
   return [...objectsOf(shape)]
     .map(([type, { entries }]) => {
       const members = entries.map((entry) => {
         const member = typeOf(entry.shape);
-        const name = /^\w+$/.test(entry.name) ? entry.name : `'${entry.name}'`;
-        return `  /** ${sentence(entry)} */\n  readonly ${name}${entry.isRequired ? `: ${member}` : `?: ${member} | undefined`};`;
+        const line = `readonly ${entry.name}${entry.isRequired ? `: ${member}` : `?: ${member} | undefined`};`;
+        // As Biome breaks long lines.
+        const broken = `readonly ${entry.name}?:\n    | ${member}\n    | undefined;`;
+        return `  /** ${sentence(entry)} */\n  ${line.length > LINE_MAX ? broken : line}`;
       });
       return `/** ${WORDS[type]} */\nexport interface ${type} {\n${members.join('\n')}\n}\n`;
     })

@@ -50,10 +50,17 @@ export type {
   EmbeddedAuthOptions,
   EmbeddedHandlerOptions,
   FeedServingOptions,
+  FieldValue,
   PublishedTimetable,
   PublishingOptions,
+  RoomsDescription,
   ServeOptions,
+  SourceAuth,
+  SourceDescription,
+  TermDescription,
+  TimetableDescription,
   TimetableOptions,
+  WhenDescription,
 } from './options/option-types.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';

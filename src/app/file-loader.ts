@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import { LecternError } from '../errors.js';
-import type { KeptFile } from "../files/kept-files.js";
+import type { KeptFile } from '../files/kept-files.js';
 import { watchPath } from '../files/path-watch.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { FollowState } from '../model/source-state.js';
@@ -35,10 +35,15 @@ export class FileLoader implements AnyLoader {
   #onChange: (() => void) | null = null;
   #watches: readonly { close(): void }[] = [];
 
-  constructor(path: string, makeLoader = (plan: TimetablePlan): Loader => new Loader(plan.source, plan.rules)) {
+  constructor(
+    path: string,
+    makeLoader = (plan: TimetablePlan): Loader => new Loader(plan.source, plan.rules),
+  ) {
     this.#path = path;
     this.#makeLoader = makeLoader;
-    const digest = createHash('sha256').update(`timetable ${resolve(path)}`).digest();
+    const digest = createHash('sha256')
+      .update(`timetable ${resolve(path)}`)
+      .digest();
     this.imageSource = { name: path, digest: digest.subarray(0, 16).toString('base64url') };
   }
 
@@ -64,7 +69,8 @@ export class FileLoader implements AnyLoader {
     await this.#renew();
     const { loader, plan } = this.#opened;
     // The parts of other sources are no parts of a single source.
-    if (this.#isOther && !HAS_PARTS.has(plan.source.kind)) request.listeners.onParts?.({ parts: [], skipped: 0 });
+    if (this.#isOther && !HAS_PARTS.has(plan.source.kind))
+      request.listeners.onParts?.({ parts: [], skipped: 0 });
     this.#isOther = false;
     return loader.load(request);
   }
@@ -79,7 +85,9 @@ export class FileLoader implements AnyLoader {
 
   dueMs(): number | null {
     const { source } = this.#opened.plan;
-    const each = (source.kind === 'merged' ? source.specs : [source]).flatMap(({ refreshSeconds = [] }) => refreshSeconds);
+    const each = (source.kind === 'merged' ? source.specs : [source]).flatMap(
+      ({ refreshSeconds = [] }) => refreshSeconds,
+    );
     return each.length === 0 ? null : 1000 * Math.min(...each);
   }
 

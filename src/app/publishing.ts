@@ -98,18 +98,6 @@ export async function publishTimetable(
       if (error !== null) log?.error({ reason: error.message }, 'a file of the configuration was not read');
     });
   const kept = keep([...loader.credentialFiles, ...[signer.file ?? []].flat(), ...(plan?.files ?? [])]);
-  let credentials: FileGroup | null = null;
-  const take: TakePlan = async ({ warnings, rooms }, { credentialFiles }) => {
-    for (const reason of warnings) log?.warn({ source: loader.name, reason }, 'timetable file');
-    if (rooms !== undefined) {
-      const reason = 'rooms are not announced: give them to the replicas with --rooms';
-      log?.warn({ source: loader.name, reason }, 'timetable file');
-    }
-    const next = keep(credentialFiles);
-    await next.open();
-    credentials?.close();
-    credentials = next;
-  };
   const refresh = async (force = false): Promise<LoadOutcome> => {
     const [outcome] = await Promise.all([keeper.refresh(force), files.reload()]);
     return outcome;
@@ -128,7 +116,7 @@ export async function publishTimetable(
     throw error;
   }
   const loaded = kept.openBefore(async () => {
-    if (loader instanceof FileLoader) await loader.open(take);
+    if (loader instanceof FileLoader) await loader.open(takeCredentials(loader.name, keep, log));
     await keeper.start();
   });
   const announced = loaded.then(() => publisher.announced);
@@ -142,6 +130,24 @@ export async function publishTimetable(
     },
     close,
     [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Takes up the credentials of a timetable file. */
+function takeCredentials(
+  source: string,
+  keep: (files: readonly KeptFile[]) => FileGroup,
+  log: Logger | undefined,
+): TakePlan {
+  let kept: FileGroup | null = null;
+  return async ({ warnings, rooms }, { credentialFiles }) => {
+    const vain =
+      rooms === undefined ? [] : ['rooms are not announced: give them to the replicas with --rooms'];
+    for (const reason of [...warnings, ...vain]) log?.warn({ source, reason }, 'timetable file');
+    const next = keep(credentialFiles);
+    await next.open();
+    kept?.close();
+    kept = next;
   };
 }
 

@@ -41,7 +41,7 @@ import { Listeners } from '../refresh/listeners.js';
 import type { AnyLoader, Loader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { readRooms, type RoomsSpec, roomsOf } from '../source/rooms-file.js';
+import { type RoomsSpec, readRooms, roomsOf } from '../source/rooms-file.js';
 import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
 import { FileLoader } from './file-loader.js';
 import { keepingOf, loaderOf } from './keeping.js';
@@ -146,14 +146,15 @@ export class KeptTimetable implements Timetable {
     // The files are read first, so that every answer has the rooms.
     const start = (): Promise<void> => this.#keeper.start();
     const isOfFile = loader instanceof FileLoader;
-    this.#opened = isOfFile ? loader.open((next, inner) => this.#take(next, inner, options)) : Promise.resolve();
-    this.ready = (isOfFile ? this.#opened.then(start) : this.#kept.openBefore(start))
-      .then(async () => {
-        const { summary } = this.#present;
-        if (summary === null) throw this.#unreadable();
-        await this.#servers.settled();
-        return summary;
-      });
+    this.#opened = isOfFile
+      ? loader.open((next, inner) => this.#take(next, inner, options))
+      : Promise.resolve();
+    this.ready = (isOfFile ? this.#opened.then(start) : this.#kept.openBefore(start)).then(async () => {
+      const { summary } = this.#present;
+      if (summary === null) throw this.#unreadable();
+      await this.#servers.settled();
+      return summary;
+    });
     // The error also appears in `status`, in 'error' and in reads.
     this.ready.catch(() => {});
   }
@@ -318,7 +319,11 @@ export class KeptTimetable implements Timetable {
   }
 
   /** Takes up what a timetable file says besides its sources. What cannot be used leaves everything as it is. */
-  async #take({ rules, rooms, warnings }: TimetablePlan, loader: Loader, options: RoomsOptions): Promise<void> {
+  async #take(
+    { rules, rooms, warnings }: TimetablePlan,
+    loader: Loader,
+    options: RoomsOptions,
+  ): Promise<void> {
     for (const warning of warnings) this.#listeners.tell('warning', warning);
     const kept = this.#roomsOf(rooms, { ...options, ...rules });
     const files = this.#keep([...kept.files, ...loader.credentialFiles]);
@@ -327,7 +332,8 @@ export class KeptTimetable implements Timetable {
     this.#kept = files;
     this.#rooms = kept;
     if (this.#present.published === null) this.#reading = { ...this.#reading, ...rules };
-    else if (kept.table?.digest !== this.#present.published.rooms?.digest) this.#showAgain({ rooms: kept.table });
+    else if (kept.table?.digest !== this.#present.published.rooms?.digest)
+      this.#showAgain({ rooms: kept.table });
   }
 
   #answer(

@@ -5,8 +5,7 @@ import { openTimetable } from '../app/timetable.js';
 import { LecternError } from '../errors.js';
 import { DIRECTORIES } from '../model/fields.js';
 import type { ReadingSettings } from '../options/option-types.js';
-import { ruleOptionsOf, withFieldMap } from '../options/source-of-settings.js';
-import { namedSource } from './named-source.js';
+import { readSource } from './named-source.js';
 import { writeOut } from './printable.js';
 import { readScheduleRequest } from './schedule-request.js';
 import { createProgressLine, formatBytes, formatCount, formatCountOf, formatMs } from './wording.js';
@@ -27,15 +26,14 @@ export async function explain(
   reading: ReadingSettings,
   rooms: string | undefined,
 ): Promise<void> {
-  const options = { ...STRICT, timeZone: reading.timeZone };
-  const { identifiers } = reading;
+  const { name, rules, options: opening, isOfFile } = await readSource(source, reading);
+  const { identifiers, timeZone } = rules;
+  const options = { ...STRICT, timeZone };
   const { endpoint, pairs } = readScheduleRequest(request, options, identifiers, 'explained', EXPLAINED);
-  const { spec, name } = namedSource(source, reading);
   const progress = createProgressLine(name);
   const timetable = openTimetable({
-    source: spec,
-    ...ruleOptionsOf(await withFieldMap(reading)),
-    rooms,
+    ...opening,
+    ...(isOfFile ? {} : { rooms }),
     watch: false,
     gate: false,
     onProgress: progress.update,

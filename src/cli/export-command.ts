@@ -11,10 +11,9 @@ import type { Timetable } from '../app/timetable-interface.js';
 import { LecternError } from '../errors.js';
 import { FORMATS, type FormatName } from '../model/format.js';
 import type { ReadingSettings } from '../options/option-types.js';
-import { ruleOptionsOf, withFieldMap } from '../options/source-of-settings.js';
 import { quoted, removeAbandoned } from '../snapshot/abandoned-files.js';
 import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
-import { namedSource } from './named-source.js';
+import { readSource } from './named-source.js';
 import { printable } from './printable.js';
 import { readScheduleRequest } from './schedule-request.js';
 import { COMMAND_SIGNALS, endBySignal, listenForSignals, type SignalListener } from './signals.js';
@@ -51,13 +50,13 @@ export async function exportEvents(
   { format: given, output }: ExportOptions,
 ): Promise<number> {
   const format = given ?? formatOfName(output);
-  const options = { ...STRICT, timeZone: reading.timeZone };
-  const { pairs } = readScheduleRequest(request, options, reading.identifiers, 'exported', ['schedule']);
+  const { name, rules, options: opening } = await readSource(source, reading);
+  const { identifiers, timeZone } = rules;
+  const options = { ...STRICT, timeZone };
+  const { pairs } = readScheduleRequest(request, options, identifiers, 'exported', ['schedule']);
   if (pairs.some(([name]) => name === 'format')) {
     throw new LecternError('option-invalid', 'the query names a format; give it as --format');
   }
-  const rules = ruleOptionsOf(await withFieldMap(reading));
-  const { spec, name } = namedSource(source, reading);
   // Registered before the file is created, because a signal could otherwise leave the file behind.
   const signals = listenForSignals(COMMAND_SIGNALS);
   const file = output === undefined ? null : await openOutput(output);
@@ -67,8 +66,7 @@ export async function exportEvents(
   }
   const progress = createProgressLine(name);
   const timetable = openTimetable({
-    source: spec,
-    ...rules,
+    ...opening,
     watch: false,
     gate: false,
     onProgress: progress.update,

@@ -3,7 +3,6 @@ import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import { formatInstant } from '../model/time.js';
 import type { ReadingSettings } from '../options/option-types.js';
-import { readRulesOf, withFieldMap } from '../options/source-of-settings.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters, type SnapshotSummary } from '../snapshot/summary.js';
 import type { PartsReport, SourceFormat } from '../source/source.js';
@@ -11,7 +10,7 @@ import { sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
 import { EXIT_FAILURE } from './faults.js';
-import { type NamedSource, namedSource } from './named-source.js';
+import { type ReadSource, readSource } from './named-source.js';
 import { printable, writeOut } from './printable.js';
 import {
   type MapProposal,
@@ -43,8 +42,8 @@ export async function inspect(
   reading: ReadingSettings,
   asJson: boolean,
 ): Promise<number> {
-  const rules = readRulesOf(await withFieldMap(reading));
-  const named = namedSource(source, reading);
+  const named = await readSource(source, reading);
+  const { rules } = named;
   const opened = sourceOfSpec(named.spec);
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
@@ -232,11 +231,12 @@ interface CommandProposal extends MapProposal {
  */
 function proposalFor(
   look: ColumnLook,
-  source: Pick<NamedSource, 'args' | 'hidden'>,
+  source: Pick<ReadSource, 'args' | 'hidden' | 'isOfFile'>,
   reading: ReadingSettings,
   summary: SnapshotSummary | null,
 ): CommandProposal | null {
-  if (look.records === 0) return null;
+  // The fields of a timetable file belong to its sources.
+  if (look.records === 0 || source.isOfFile) return null;
   const isEmpty = (field: string): boolean =>
     summary?.fields.find(({ name }) => name === field)?.events === 0;
   const isCalendar = CALENDAR_COLUMNS.every((column) => look.columns.some(({ name }) => name === column));

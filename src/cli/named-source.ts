@@ -1,7 +1,15 @@
-import type { ReadingSettings } from '../options/option-types.js';
-import { databaseOptionsOf } from '../options/source-of-settings.js';
+import type { ReadRules } from '../model/read-rules.js';
+import type { ReadingSettings, RuleOption, TimetableOptions } from '../options/option-types.js';
+import {
+  databaseOptionsOf,
+  readRulesOf,
+  ruleOptionsOf,
+  withFieldMap,
+} from '../options/source-of-settings.js';
+import { isTimetableFile, readTimetableFile } from '../options/timetable-file.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
-import { parseSourceArgument, type SourceSpec, sourceOfSpec } from '../source/spec.js';
+import { liftRules, parseSourceArgument, type SourceSpec, sourceOfSpec } from '../source/spec.js';
+import { writeError } from './faults.js';
 import { shellQuoted } from './propose-map.js';
 
 /** The source of a command. */
@@ -18,8 +26,40 @@ export interface NamedSource {
 /** A value of `--header` that names a variable or a file, and so holds no secret. */
 const PLACE = /^(?:\S+ +)?(?:env|file):/;
 
+/** A source of a command, and how it is read. */
+export interface ReadSource extends NamedSource {
+  readonly rules: ReadRules;
+  /** For `openTimetable`. */
+  readonly options: Pick<TimetableOptions, 'source' | 'timetable' | RuleOption>;
+  /** Whether a timetable file says how the source is read. */
+  readonly isOfFile: boolean;
+}
+
+/** The source and the rules of a command, or those of a timetable file. @throws LecternError `option-invalid` */
+export async function readSource(
+  text: string | readonly string[],
+  reading: ReadingSettings,
+): Promise<ReadSource> {
+  const [path, ...others] = [text].flat();
+  if (path !== undefined && others.length === 0 && isTimetableFile(path)) {
+    const { source, rules: given, warnings } = await readTimetableFile(path);
+    for (const warning of warnings) writeError(`warning: ${warning}`);
+    const { spec, rules } = liftRules(source, given);
+    return {
+      ...{ spec, rules, name: path, isOfFile: true },
+      options: { timetable: path },
+      args: [shellQuoted(path)],
+      hidden: [],
+    };
+  }
+  const settings = await withFieldMap(reading);
+  const named = namedSource(text, reading);
+  const options = { source: named.spec, ...ruleOptionsOf(settings) };
+  return { ...named, rules: readRulesOf(settings), options, isOfFile: false };
+}
+
 /** @throws LecternError `option-invalid` */
-export function namedSource(text: string | readonly string[], reading: ReadingSettings): NamedSource {
+function namedSource(text: string | readonly string[], reading: ReadingSettings): NamedSource {
   const { table, query, postgresPasswordFile, sourceHeaders = {} } = reading;
   const spec = parseSourceArgument(text, {
     environment: process.env,

@@ -187,7 +187,7 @@ export interface AdminListenerOptions {
 /** What a timetable file says, as an object. */
 export interface TimetableDescription {
   /** Address of the JSON Schema, for editors. */
-  readonly '$schema'?: string | undefined;
+  readonly $schema?: string | undefined;
   /** Time zone of times without an offset, and of local days in queries. */
   readonly timeZone?: string | undefined;
   /** Form of the identifiers: uuid; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs. Default: uuid. */
@@ -237,7 +237,9 @@ export interface SourceDescription {
   /** Time between two reads of the source. Default: --refresh-seconds. */
   readonly refreshSeconds?: number | undefined;
   /** Column that gives each field. Default: columns named as the fields. */
-  readonly fields?: Readonly<Record<string, string | FieldValue | Readonly<Record<string, string | FieldValue>>>> | undefined;
+  readonly fields?:
+    | Readonly<Record<string, string | FieldValue | Readonly<Record<string, string | FieldValue>>>>
+    | undefined;
   /** Form of the identifiers. Default: the file's. */
   readonly identifiers?: IdentifierMode | undefined;
   /** Order of day, month and year in dates. Default: the file's. */

@@ -145,7 +145,7 @@ function fits(value: unknown, shape: Shape): boolean {
   switch (shape.is) {
     case 'value':
       if (shape.kind.type === 'null') return value === null;
-      if (typeof value === 'number' || shape.kind.type === 'number') return isScalar(value) && typeof value === shape.kind.type;
+      if (shape.kind.type === 'number') return typeof value === 'number';
       return isScalar(value) && (shape.kind.type === 'boolean') === (typeof value === 'boolean');
     case 'list':
       return Array.isArray(value);

@@ -102,7 +102,8 @@ class Planning {
   planOf(given: unknown): TimetablePlan {
     const { faults } = this;
     const checked = checkShape(given, TIMETABLE, '', this.#written, faults);
-    if (!isObject(checked) || !Array.isArray((checked as TimetableDescription).sources)) throw invalid(faults.found);
+    if (!isObject(checked) || !Array.isArray((checked as TimetableDescription).sources))
+      throw invalid(faults.found);
     const timetable = checked as TimetableDescription;
     const good = timetable.sources.map((source) => (typeof source?.from === 'string' ? source : null));
     for (const { path, message } of patternFaults({ terms: timetable.terms }))
@@ -111,7 +112,8 @@ class Planning {
     const specs = good.map((source, n) => source && this.#specOf(source, `sources[${n}]`, timetable));
     this.#checkTogether(good);
     const [first, ...others] = specs.filter((spec) => spec !== null);
-    if (timetable.sources.length === 0) faults.add('sources', 'it is an empty list; expected at least one source');
+    if (timetable.sources.length === 0)
+      faults.add('sources', 'it is an empty list; expected at least one source');
     if (faults.found.length > 0 || first === undefined) throw invalid(faults.found);
     const source: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs: [first, ...others] };
     const rules = { identifiers, timeZone: timetable.timeZone };
@@ -225,7 +227,8 @@ class Planning {
       return;
     }
     if (
-      kindOf(from) === 'path' && this.#path !== null &&
+      kindOf(from) === 'path' &&
+      this.#path !== null &&
       isFolderAround(resolve(this.#folder, from), this.#path)
     ) {
       const problem = 'it is a folder above this file, so that the file would be among its own sources';

@@ -2,8 +2,9 @@
  * The one table of the timetable file. Its check, the JSON Schema, the types of a program, and the list in
  * docs/timetable-file.md are made from this table; `npm run docs` writes the last two.
  */
-import { IDENTIFIER_MODES } from '../model/event.js';
+
 import { TERM_WEEKS_MAX } from '../limits.js';
+import { IDENTIFIER_MODES } from '../model/event.js';
 import { DATE_ORDERS, FIRST_DAYS, OTHERWISE } from '../model/read-rules.js';
 import { MAPPED_FIELDS } from '../source/field-map.js';
 import { amount, count, DATE, ENCODING, either, type Kind, oneOf, PATH, TIME_ZONE, text } from './kinds.js';
@@ -114,7 +115,10 @@ const WHEN: Shape = {
     day: [COLUMN, { isRequired: true, help: 'weekdays: names or abbreviations in any language, or numbers' }],
     start: [COLUMN, { isRequired: true, help: 'times of day, or ranges such as 8:10 - 8:55' }],
     end: [COLUMN, { help: 'times of day', default: 'the end of the ranges in `start`' }],
-    minutes: [eitherOf(count('minutes', 1, 10_080), COLUMN), { help: 'length of a lesson in place of `end`' }],
+    minutes: [
+      eitherOf(count('minutes', 1, 10_080), COLUMN),
+      { help: 'length of a lesson in place of `end`' },
+    ],
     weeks: [COLUMN, { help: 'weeks: 1-6, 8-12, a list, odd or even', default: 'all weeks' }],
     term: [COLUMN, { help: 'name of a term, or a column with such names', default: 'the only term' }],
     cycle: [count('weeks', 2, 8), { help: 'number of weeks after which their numbers come round' }],

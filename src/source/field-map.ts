@@ -435,7 +435,10 @@ function entriesOf(map: FieldMap, format: string): Map<string, MapValue> {
       ? Object.entries(inner as Record<string, MapValue>)
       : [],
   );
-  return new Map([...all, ...own].filter(([name]) => MAPPED_FIELDS.includes(name)) as [string, MapValue][]);
+  // Files of rooms have other fields than events.
+  const isField = (name: string): boolean =>
+    MAPPED_FIELDS.includes(name) || !Object.hasOwn(FORMATS_OF_MAPS, name);
+  return new Map([...all, ...own].filter(([name]) => isField(name)) as [string, MapValue][]);
 }
 
 function isSameList(a: readonly string[], b: readonly string[]): boolean {

@@ -245,7 +245,10 @@ class PartsLoad {
 }
 
 /** Whether a part was read so recently that it is not due. */
-function isFresh({ refreshMs = 0 }: Source, { confirmedMs, failure }: Pick<PartReport, 'confirmedMs' | 'failure'>): boolean {
+function isFresh(
+  { refreshMs = 0 }: Source,
+  { confirmedMs, failure }: Pick<PartReport, 'confirmedMs' | 'failure'>,
+): boolean {
   return failure === null && confirmedMs !== null && Date.now() - confirmedMs < REFRESH_SHARE * refreshMs;
 }
 

@@ -54,7 +54,10 @@ function replace(path: string, text: string): void {
 }
 
 /** The next event of one kind. Waiting keeps the process alive. */
-function next<Name extends 'error' | 'published'>(timetable: KeptTimetable, name: Name): Promise<TimetableEvents[Name][0]> {
+function next<Name extends 'error' | 'published'>(
+  timetable: KeptTimetable,
+  name: Name,
+): Promise<TimetableEvents[Name][0]> {
   const alive = setInterval(() => {}, 1000);
   return new Promise((resolve) => {
     const listener = (first: TimetableEvents[Name][0]): void => {
@@ -96,25 +99,40 @@ test('sources with rules of their own are one timetable', async (t) => {
 });
 
 test('the file is watched: a bad one keeps the served timetable, a good one is loaded', async (t) => {
-  const folder = t.testdir({ 'timetable.yaml': FILE, 'german.csv': GERMAN, 'american.csv': AMERICAN, 'plain.csv': PLAIN });
+  const folder = t.testdir({
+    'timetable.yaml': FILE,
+    'german.csv': GERMAN,
+    'american.csv': AMERICAN,
+    'plain.csv': PLAIN,
+  });
   const path = join(folder, 'timetable.yaml');
   const timetable = open(t, path);
   await timetable.ready;
   const failed = next(timetable, 'error');
   replace(path, FILE.replace('dateOrder: mdy', 'dateOrder: dym'));
   const error = await failed;
-  t.match(error.message, /timetable.yaml:10:5: sources\[1\].dateOrder: it is "dym": it must be ymd, dmy or mdy/);
+  t.match(
+    error.message,
+    /timetable.yaml:10:5: sources\[1\].dateOrder: it is "dym": it must be ymd, dmy or mdy/,
+  );
   t.match(timetable.source, { state: 'failed', lastError: /10:5/ }, 'the state has the fault');
   t.equal(timetable.find().total, 3, 'the served timetable stays');
   const published = next(timetable, 'published');
   replace(path, FILE.replace("prefix: 'NY: '", "prefix: 'New York: '").replace('Mathematik', 'Mathe'));
   await published;
   t.equal(timetable.find().events[2]?.title, 'New York: Calculus');
-  t.match(timetable.source, { state: 'loaded', lastError: null, parts: { listed: [{ name: 'Mathe' }, {}, {}] } });
+  t.match(timetable.source, {
+    state: 'loaded',
+    lastError: null,
+    parts: { listed: [{ name: 'Mathe' }, {}, {}] },
+  });
   await t.resolves(timetable.refresh());
   replace(path, FILE.replace('identifiers: derived', 'identifiers: any'));
-  t.match(await timetable.refresh(), { result: 'failed', reason: /identifiers is now any, and was derived at the start; restart/ });
-  replace(path, FILE.replace(/ {2}- from: american[^]*(?= {2}- from: plain)/, ''));
+  t.match(await timetable.refresh(), {
+    result: 'failed',
+    reason: /identifiers is now any, and was derived at the start; restart/,
+  });
+  replace(path, FILE.replace(/ {2}- from: american[\s\S]*(?= {2}- from: plain)/, ''));
   t.match(await timetable.refresh({ force: true }), { result: 'published' });
   t.equal(timetable.source.parts?.total, 2, 'a source was left out');
   replace(path, 'identifiers: derived\nsources: [{ from: plain.csv, identifiers: uuid }]');
@@ -128,22 +146,30 @@ test('rooms of the file have an encoding and columns of their own, and lines end
 rooms: { from: rooms.csv, encoding: windows-1252, fields: { id: Nome sala, name: Tipo, building: Edifício, capacity: Lugares } }
 sources: [{ from: lessons.csv }]
 `,
-    'lessons.csv': 'id;time;endTime;title;roomId\n1;2026-10-05T08:00:00Z;2026-10-05T09:30:00Z;Introdução;B1.01\r\n2;2026-10-05T10:00:00Z;2026-10-05T11:30:00Z;Lógica;B1.01\r\n',
+    'lessons.csv':
+      'id;time;endTime;title;roomId\n1;2026-10-05T08:00:00Z;2026-10-05T09:30:00Z;Introdução;B1.01\r\n2;2026-10-05T10:00:00Z;2026-10-05T11:30:00Z;Lógica;B1.01\r\n',
   });
   writeFileSync(
     join(folder, 'rooms.csv'),
-    Buffer.from('Nome sala;Tipo;Edifício;Lugares\r\nB1.01;Anfiteatro;Edifício I;120\nB1.02;Laboratório;Edifício I;30\r\n', 'latin1'),
+    Buffer.from(
+      'Nome sala;Tipo;Edifício;Lugares\r\nB1.01;Anfiteatro;Edifício I;120\nB1.02;Laboratório;Edifício I;30\r\n',
+      'latin1',
+    ),
   );
   const timetable = open(t, join(folder, 'timetable.yaml'));
   await timetable.ready;
-  t.same(timetable.find().events.map(({ title }) => title), ['Introdução', 'Lógica']);
-  t.match(timetable.directory('rooms').entries, [
+  t.same(
+    timetable.find().events.map(({ title }) => title),
+    ['Introdução', 'Lógica'],
+  );
+  const free = { by: 'room', startTime: '2026-10-05T12:00:00Z', endTime: '2026-10-05T13:00:00Z' } as const;
+  t.match(timetable.free(free).free, [
     { id: 'B1.01', name: 'Anfiteatro', building: 'Edifício I', capacity: 120 },
     { id: 'B1.02', name: 'Laboratório', building: 'Edifício I', capacity: 30 },
   ]);
   replace(join(folder, 'timetable.yaml'), 'identifiers: any\nsources: [{ from: lessons.csv }]\n');
   await timetable.refresh();
-  t.equal(timetable.directory('rooms').total, 1, 'rooms without events go with the rooms file');
+  t.equal(timetable.free(free).total, 1, 'rooms without events go with the rooms file');
 });
 
 test('a program gives the file as an object, and a handler reads identifiers as the file says', async (t) => {
@@ -169,7 +195,9 @@ test('a program gives the file as an object, and a handler reads identifiers as 
   t.teardown(() => server.close());
   await ofFile.ready;
   const { port } = server.address() as { port: number };
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/schedule?roomId=A%20101`, { headers: { connection: 'close' } });
+  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/schedule?roomId=A%20101`, {
+    headers: { connection: 'close' },
+  });
   t.match(await answer.json(), [{ title: 'Algebra' }]);
 });
 
@@ -180,7 +208,9 @@ test('a timetable needs a source or a file, and a bad file ends the start', asyn
     message: 'timeZone has no effect with a timetable file, which says it itself',
   });
   const timetable = open(t, join(t.testdir({ 'timetable.yaml': 'sources: 1' }), 'timetable.yaml'));
-  await t.rejects(timetable.ready, { message: /timetable.yaml:1:1: sources: it is 1; expected a list of sources/ });
+  await t.rejects(timetable.ready, {
+    message: /timetable.yaml:1:1: sources: it is 1; expected a list of sources/,
+  });
   await t.rejects(timetable.serve({ port: 0 }), { message: /expected a list of sources/ });
 });
 
@@ -195,7 +225,10 @@ test('a source is asked again after its own time', async (t) => {
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   const path = join(folder, 'timetable.yaml');
-  writeFileSync(path, `sources:\n  - from: plain.csv\n  - from: http://127.0.0.1:${port}/\n    refreshSeconds: 3600\n`);
+  writeFileSync(
+    path,
+    `sources:\n  - from: plain.csv\n  - from: http://127.0.0.1:${port}/\n    refreshSeconds: 3600\n`,
+  );
   const timetable = open(t, path);
   await timetable.ready;
   t.equal(asked, 1);
@@ -205,4 +238,26 @@ test('a source is asked again after its own time', async (t) => {
   t.equal(asked, 1, 'a change of the file does not ask the address');
   await timetable.refresh();
   t.equal(asked, 2, 'a program that asks for a load asks it');
+});
+
+test('terms of the file give weekdays and weeks their dates, beside dated sources', async (t) => {
+  const folder = t.testdir({
+    'timetable.yaml': `identifiers: derived
+timeZone: Europe/London
+terms: { autumn: { firstDay: 2026-09-28, weeks: 12, except: [2026-11-04] } }
+sources:
+  - from: weeks.csv
+    fields: { title: course, roomId: room, studyGroup: { from: group, split: '+' }, type: { from: type, values: { L: Lecture } } }
+    when: { day: day, start: start, end: end, weeks: weeks }
+  - { from: plain.csv, identifiers: uuid }
+`,
+    'weeks.csv':
+      'course;type;day;start;end;weeks;room;group\nM1;L;Mon;09:00;11:00;1-6,8-12;LT 1;A\nP1;L;Wed;10:00;12:00;;LT 2;A\n',
+    'plain.csv': PLAIN,
+  });
+  const timetable = open(t, join(folder, 'timetable.yaml'));
+  const { events } = await timetable.ready;
+  t.equal(events, 23, 'eleven, eleven, because 4 November is free, and one with a date');
+  t.equal(timetable.find({ type: 'Lecture' }).total, 22);
+  t.match(timetable.find({ roomId: 'LT 1' }).events[0], { time: '2026-09-28T08:00:00.000Z' });
 });

@@ -12,6 +12,7 @@ import {
 } from '../../src/options/resolve.js';
 import { type CommandName, type Setting, shownDefault, variableOf } from '../../src/options/setting.js';
 import { COMMANDS, SETTINGS, settingsOf, settingsOfCommand } from '../../src/options/table.js';
+import { TIMETABLE } from '../../src/options/timetable-table.js';
 
 type Made = (from: object) => string;
 const pages = (await import(new URL('../../scripts/settings-pages.mjs', import.meta.url).href)) as {
@@ -19,7 +20,7 @@ const pages = (await import(new URL('../../scripts/settings-pages.mjs', import.m
   readonly optionTypes: Made;
 };
 const configurationPage = (): string => pages.configurationPage({ SETTINGS, shownDefault, variableOf });
-const optionTypes = (): string => pages.optionTypes({ SETTINGS, settingsOf });
+const optionTypes = (): string => pages.optionTypes({ SETTINGS, settingsOf, TIMETABLE });
 
 const MADE_UP: Setting = {
   name: 'teaMinutes',

@@ -21,7 +21,9 @@ async function faultsOf(t: Test, text: string, name = 'timetable.yaml'): Promise
     await readTimetableFile(path);
     return [];
   } catch (error) {
-    return (error as LecternError).message.split(`; ${path}`).map((each) => each.replace(`${path}`, '').slice(1));
+    return (error as LecternError).message
+      .split(`; ${path}`)
+      .map((each) => each.replace(`${path}`, '').slice(1));
   }
 }
 
@@ -61,7 +63,13 @@ sources:
         kind: 'file',
         path: join(folder, 'lessons.csv'),
         name: 'Lessons',
-        rules: { identifiers: 'derived', dateOrder: 'dmy', timeZone: 'Europe/London', delimiter: '|', header: ['day', '2'] },
+        rules: {
+          identifiers: 'derived',
+          dateOrder: 'dmy',
+          timeZone: 'Europe/London',
+          delimiter: '|',
+          header: ['day', '2'],
+        },
       },
       {
         kind: 'http',
@@ -74,7 +82,10 @@ sources:
 });
 
 test('a program gives the same as an object', async (t) => {
-  const { source, rules } = planTimetable({ identifiers: 'any', sources: [{ from: '/a.csv', prefix: 'X ' }] });
+  const { source, rules } = planTimetable({
+    identifiers: 'any',
+    sources: [{ from: '/a.csv', prefix: 'X ' }],
+  });
   t.match(source, { kind: 'file', path: '/a.csv', prefix: 'X ', rules: { identifiers: 'any' } });
   t.equal(rules.identifiers, 'any');
   t.throws(() => planTimetable({ sources: [{ from: 'a', timeZon: 'x' }] } as never), {
@@ -89,38 +100,152 @@ const FAULTS: readonly (readonly [what: string, text: string, ...faults: RegExp[
   ['an empty file', '', /^1:1: it is empty; expected entries such as/],
   ['no sources', 'timeZone: Europe/Berlin', /^1:1: sources is missing/],
   ['an empty list', 'sources: []', /^1:1: sources: it is an empty list; expected at least one source/],
-  ['a source that is a text', 'sources: [a.csv]', /^1:11: sources\[0\]: it is the text "a.csv"; expected entries such as from/],
-  ['a typo', `timezone: UTC\n${SOURCES}`, /^1:1: timezone: there is no entry "timezone": did you mean timeZone\?/],
-  ['a typo in a source', 'sources:\n  - form: a', /^2:5: sources\[0\]: from is missing/, /^2:5: .*"form": did you mean from\?/],
+  [
+    'a source that is a text',
+    'sources: [a.csv]',
+    /^1:11: sources\[0\]: it is the text "a.csv"; expected entries such as from/,
+  ],
+  [
+    'a typo',
+    `timezone: UTC\n${SOURCES}`,
+    /^1:1: timezone: there is no entry "timezone": did you mean timeZone\?/,
+  ],
+  [
+    'a typo in a source',
+    'sources:\n  - form: a',
+    /^2:5: sources\[0\]: from is missing/,
+    /^2:5: .*"form": did you mean from\?/,
+  ],
   ['a duplicate key', `${SOURCES}${SOURCES}`, /^2:1: this key is given twice/],
   ['a tab', 'sources:\n\t- from: a', /^2:1: a tab indents this line; expected spaces/],
   ['two documents', `${SOURCES}---\n${SOURCES}`, /^2:1: a second document begins here/],
   ['an unknown tag', 'sources: !!python/object []', /^1:10: this tag is not known/],
   ['a list as a key', `? [a]\n: b\n${SOURCES}`, /^1:1: a key is a list or a map/],
   ['an open bracket', 'sources: [', /^1:\d+: /],
-  ['aliases that multiply', `a: &a [1,1,1,1,1,1,1,1]\n${'bcdefg'.replace(/./g, (n) => `${n}: &${n} [${`*${String.fromCharCode(n.charCodeAt(0) - 1)},`.repeat(8)}]\n`)}${SOURCES}`, /more than 50000 values; write out what its aliases repeat/],
+  [
+    'aliases that multiply',
+    `a: &a [1,1,1,1,1,1,1,1]\n${'bcdefg'.replace(/./g, (n) => `${n}: &${n} [${`*${String.fromCharCode(n.charCodeAt(0) - 1)},`.repeat(8)}]\n`)}${SOURCES}`,
+    /more than 50000 values; write out what its aliases repeat/,
+  ],
   ['deep lists', `a: ${'['.repeat(200)}${']'.repeat(200)}\n${SOURCES}`, /nested more than 16 deep/],
   ['very deep lists', `a: ${'['.repeat(5000)}`, /^1:\d+: it is nested more than 16 deep/],
-  ['a wrong zone', `timeZone: Europe/Berln\n${SOURCES}`, /^1:1: timeZone: it is "Europe\/Berln": there is no such time zone; did you mean Europe\/Berlin\?/],
-  ['a number as a word', 'sources: [{ from: a, refreshSeconds: soon }]', /refreshSeconds: it is the text "soon"; expected a number from 1/],
-  ['a boolean as a text', 'sources: [{ from: a, prefix: true }]', /prefix: it is true; expected a text, in quotes/],
-  ['an unknown field', 'sources: [{ from: a, fields: { titel: x } }]', /^1:32: sources\[0\].fields.titel: there is no entry "titel": did you mean title\?/],
-  ['a broken template', "sources: [{ from: a, fields: { title: '{a' } }]", /^1:32: sources\[0\].fields.title: /],
+  [
+    'a wrong zone',
+    `timeZone: Europe/Berln\n${SOURCES}`,
+    /^1:1: timeZone: it is "Europe\/Berln": there is no such time zone; did you mean Europe\/Berlin\?/,
+  ],
+  [
+    'a number as a word',
+    'sources: [{ from: a, refreshSeconds: soon }]',
+    /refreshSeconds: it is the text "soon"; expected a number from 1/,
+  ],
+  [
+    'a boolean as a text',
+    'sources: [{ from: a, prefix: true }]',
+    /prefix: it is true; expected a text, in quotes/,
+  ],
+  [
+    'an unknown field',
+    'sources: [{ from: a, fields: { titel: x } }]',
+    /^1:32: sources\[0\].fields.titel: there is no entry "titel": did you mean title\?/,
+  ],
+  [
+    'a broken template',
+    "sources: [{ from: a, fields: { title: '{a' } }]",
+    /^1:32: sources\[0\].fields.title: /,
+  ],
   ['a folder above', 'sources: [{ from: .. }]', /^1:13: sources\[0\].from: it is a folder above this file/],
-  ['a file: address', 'sources: [{ from: "file:///a.csv" }]', /from: it is a file: address; expected the path/],
+  [
+    'a file: address',
+    'sources: [{ from: "file:///a.csv" }]',
+    /from: it is a file: address; expected the path/,
+  ],
   ['a store', 'sources: [{ from: "nats://h/x" }]', /from: it is a store/],
   ['another scheme', 'sources: [{ from: "ftp://h/x" }]', /from: a source of the scheme ftp cannot be read/],
-  ['headers for a file', 'sources: [{ from: a, headers: { A: b } }]', /headers: it has no effect, as the source is not an http/],
-  ['a table for a file', 'sources: [{ from: a, table: b }]', /table: it has no effect, as the source is not a PostgreSQL address/],
+  [
+    'headers for a file',
+    'sources: [{ from: a, headers: { A: b } }]',
+    /headers: it has no effect, as the source is not an http/,
+  ],
+  [
+    'a table for a file',
+    'sources: [{ from: a, table: b }]',
+    /table: it has no effect, as the source is not a PostgreSQL address/,
+  ],
   ['no table', 'sources: [{ from: "postgres://h/d" }]', /a PostgreSQL source needs table or query/],
-  ['a followed table beside a file', 'sources: [{ from: "postgres://h/d", table: t, follow: true }, { from: a }]', /follow: a followed table must be the only source/],
-  ['calendar days', 'sources: [{ from: a, calendarFrom: 2026-02-01, calendarTo: 2026-01-01 }]', /calendarTo: it must be after calendarFrom/],
-  ['a day that is none', 'sources: [{ from: a, calendarFrom: 2026-02-30 }]', /calendarFrom: it is "2026-02-30": /],
-  ['one name twice', 'sources: [{ from: a, name: x }, { from: b, name: x }]', /^1:44: sources\[1\].name: sources\[0\] has this name already/],
+  [
+    'a followed table beside a file',
+    'sources: [{ from: "postgres://h/d", table: t, follow: true }, { from: a }]',
+    /follow: a followed table must be the only source/,
+  ],
+  [
+    'calendar days',
+    'sources: [{ from: a, calendarFrom: 2026-02-01, calendarTo: 2026-01-01 }]',
+    /calendarTo: it must be after calendarFrom/,
+  ],
+  [
+    'a day that is none',
+    'sources: [{ from: a, calendarFrom: 2026-02-30 }]',
+    /calendarFrom: it is "2026-02-30": /,
+  ],
+  [
+    'one name twice',
+    'sources: [{ from: a, name: x }, { from: b, name: x }]',
+    /^1:44: sources\[1\].name: sources\[0\] has this name already/,
+  ],
   ['standard input twice', 'sources: [{ from: "-" }, { from: "-" }]', /standard input is given twice/],
-  ['two characters', 'sources: [{ from: a, delimiter: "||" }]', /delimiter: it is "\|\|": it must be one character/],
-  ['any beside derived', 'sources: [{ from: a, identifiers: any }, { from: b, identifiers: derived }]', /sources\[1\].identifiers: it cannot be derived beside a source with any/],
-  ['a missing variable', 'sources: [{ from: "https://h/", auth: { tokenUrl: "https://h/t", clientId: a, clientSecret: "env:NO_SUCH" } }]', /clientSecret: the environment variable NO_SUCH is not set/],
+  [
+    'two characters',
+    'sources: [{ from: a, delimiter: "||" }]',
+    /delimiter: it is "\|\|": it must be one character/,
+  ],
+  [
+    'any beside derived',
+    'sources: [{ from: a, identifiers: any }, { from: b, identifiers: derived }]',
+    /sources\[1\].identifiers: it cannot be derived beside a source with any/,
+  ],
+  [
+    'a term without weeks',
+    `timeZone: UTC\nterms: { a: { firstDay: 2026-09-28 } }\n${SOURCES}`,
+    /^2:10: terms.a: weeks is missing/,
+  ],
+  [
+    'a day off that is none',
+    `terms: { a: { firstDay: 2026-09-28, weeks: 2, except: [2026-02-30] } }\n${SOURCES}`,
+    /^1:56: terms.a.except\[0\]: except "2026-02-30": /,
+  ],
+  [
+    'a pattern without a term',
+    'timeZone: UTC\nsources: [{ from: a, when: { day: d, start: s } }]',
+    /^2:22: sources\[0\].when: when needs a term/,
+  ],
+  [
+    'a typo in a pattern',
+    'sources: [{ from: a, when: { dya: d, start: s } }]',
+    /when: day is missing/,
+    /"dya": did you mean day\?/,
+  ],
+  [
+    'a cycle of one week',
+    'sources: [{ from: a, when: { day: d, start: s, cycle: 1 } }]',
+    /cycle: it is "1": it must be a whole number from 2 to 8/,
+  ],
+  [
+    'a value that goes nowhere',
+    'sources: [{ from: a, fields: { title: { form: a } } }]',
+    /fields.title: from is missing/,
+    /"form": did you mean from\?/,
+  ],
+  [
+    'a fallback that is none',
+    'sources: [{ from: a, fields: { type: { from: a, values: { x: y, z: null }, otherwise: drop } } }]',
+    /otherwise: it is "drop": it must be keep, reject or null/,
+  ],
+  [
+    'a missing variable',
+    'sources: [{ from: "https://h/", auth: { tokenUrl: "https://h/t", clientId: a, clientSecret: "env:NO_SUCH" } }]',
+    /clientSecret: the environment variable NO_SUCH is not set/,
+  ],
 ];
 
 test('each fault has a sentence at its place, and all are told at once', async (t) => {
@@ -168,7 +293,10 @@ test('secrets in the file are a warning that says how to refer to them', async (
   });
   const { warnings } = await readTimetableFile(join(folder, 'timetable.yaml'));
   t.match(warnings[0], /:2:5: sources\[0\].from: the address holds a password; give it in headers/);
-  t.match(warnings[1], /:4:16: sources\[1\].headers.X-Api-Key: the file holds a secret; refer to it as "file:PATH", or with env:NAME/);
+  t.match(
+    warnings[1],
+    /:4:16: sources\[1\].headers.X-Api-Key: the file holds a secret; refer to it as "file:PATH", or with env:NAME/,
+  );
   t.match(warnings[2], /clientSecret: the file holds a secret; refer to it as file:PATH or env:NAME/);
   t.equal(warnings.length, 3);
   t.notMatch(warnings.join(), /secret-\d/);
@@ -185,7 +313,15 @@ test('the schema and the page have each entry of the table', async (t) => {
   const schema = JSON.stringify(pages.timetableSchema(TIMETABLE));
   const tables = String(pages.timetableTables(TIMETABLE, rangeOf));
   const { $defs } = JSON.parse(schema) as { $defs: Record<string, { properties: object }> };
-  t.same(Object.keys($defs), ['RoomsDescription', 'SourceDescription', 'FieldValue', 'SourceAuth']);
-  for (const { name } of TIMETABLE.entries) t.ok(schema.includes(`"${name}"`) && tables.includes(`\`${name}\``), name);
+  t.same(Object.keys($defs), [
+    'TermDescription',
+    'RoomsDescription',
+    'SourceDescription',
+    'FieldValue',
+    'WhenDescription',
+    'SourceAuth',
+  ]);
+  for (const { name } of TIMETABLE.entries)
+    t.ok(schema.includes(`"${name}"`) && tables.includes(`\`${name}\``), name);
   t.ok(Object.hasOwn($defs.SourceDescription?.properties ?? {}, 'dateOrder'));
 });
