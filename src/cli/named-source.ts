@@ -1,4 +1,5 @@
 import type { ReadRules } from '../model/read-rules.js';
+import { isTimetableFile } from '../options/conditions.js';
 import type { ReadingSettings, RuleOption, TimetableOptions } from '../options/option-types.js';
 import {
   databaseOptionsOf,
@@ -6,7 +7,7 @@ import {
   ruleOptionsOf,
   withFieldMap,
 } from '../options/source-of-settings.js';
-import { isTimetableFile, readTimetableFile } from '../options/timetable-file.js';
+import { readTimetableFile } from '../options/timetable-file.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
 import { liftRules, parseSourceArgument, type SourceSpec, sourceOfSpec } from '../source/spec.js';
 import { writeError } from './faults.js';

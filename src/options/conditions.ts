@@ -1,9 +1,11 @@
 /** What settings need of each other, and of the source. The entries of the table name these conditions. */
+import { readFileSync, statSync } from 'node:fs';
 import { isAddress } from '../auth/remote-keys.js';
+import { TIMETABLE_FILE_BYTES_MAX } from '../limits.js';
 import { isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { POSTGRES_RULES, type RowsSpec } from '../source/postgres/postgres-spec.js';
 import { isStoreAddress } from '../store/store-address.js';
-import { isTimetableFile } from './timetable-file.js';
+import { isObject } from './kinds.js';
 
 /** Checked values and defaults, by the names of their settings. */
 export type Values = Readonly<Record<string, unknown>>;
@@ -26,6 +28,30 @@ export interface Condition {
 export function textsOf(source: unknown): readonly string[] {
   const sources = [source].flat();
   return sources.every((each) => typeof each === 'string') ? (sources as readonly string[]) : [];
+}
+
+/** Whether a source of the command line is a timetable file: YAML, or JSON with `sources`. */
+export function isTimetableFile(path: string): boolean {
+  if (/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(path)) return false;
+  if (/\.ya?ml$/i.test(path)) return true;
+  try {
+    if (!/\.json$/i.test(path) || statSync(path).size > TIMETABLE_FILE_BYTES_MAX) return false;
+    return hasSources(readFileSync(path, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function hasSources(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) && 'sources' in value;
+  } catch {
+    // A timetable file may be damaged.
+    return /^\s*\{\s*(?:"\$schema"\s*:[^,]*,\s*)?"(?:sources|timeZone|identifiers|rooms|terms)"\s*:/.test(
+      text,
+    );
+  }
 }
 
 /** Excluded by settings of reading. */

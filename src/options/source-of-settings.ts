@@ -3,6 +3,7 @@ import { readFieldMap } from '../source/map-file.js';
 import type { PostgresOptions } from '../source/postgres/postgres-spec.js';
 import { parseSourceArgument, type SourceArgumentOptions } from '../source/spec.js';
 import { isStoreAddress } from '../store/store-address.js';
+import { isTimetableFile } from './conditions.js';
 import type {
   PublisherSettings,
   ReadingSettings,
@@ -10,7 +11,6 @@ import type {
   ResolvedSettings,
   RuleOption,
 } from './option-types.js';
-import { isTimetableFile } from './timetable-file.js';
 
 /** Reads the file of the field map. */
 export async function withFieldMap<T extends ReadingSettings>(settings: T): Promise<T> {

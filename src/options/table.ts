@@ -32,6 +32,7 @@ import {
   FROM_STORE,
   givenTwice,
   HTTP,
+  isTimetableFile,
   isUnsignedReplica,
   MAKE_KEYS,
   OF_THE_FILE,
@@ -78,7 +79,6 @@ import {
   SERVE_ONLY,
   type Setting,
 } from './setting.js';
-import { isTimetableFile } from './timetable-file.js';
 
 /** The most descriptors that Linux gives one process. */
 const CONNECTIONS_MAX_MAX = 1_048_576;

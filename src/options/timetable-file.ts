@@ -2,14 +2,14 @@
  * The timetable file: where events come from and how they are read, source by source. The table says what it may hold;
  * here it becomes a source, each part with its own rules.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { LecternError } from '../errors.js';
-import { readTextFile } from '../files/text-file.js';
 import { TIMETABLE_FILE_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldMap, ReadRules, WeeklyPattern } from '../model/read-rules.js';
 import { fieldMapFault } from '../source/field-map.js';
+import { readSmallFile } from '../source/json-file.js';
 import { patternFaults } from '../source/pattern/weekly-rows.js';
 import { hidePassword, isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { POSTGRES_RULES } from '../source/postgres/postgres-spec.js';
@@ -34,38 +34,10 @@ export interface TimetablePlan {
 
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//;
 
-/** Whether a source of the command line is a timetable file: YAML, or JSON with `sources`. */
-export function isTimetableFile(path: string): boolean {
-  if (SCHEME.test(path)) return false;
-  if (/\.ya?ml$/i.test(path)) return true;
-  try {
-    if (!/\.json$/i.test(path) || statSync(path).size > TIMETABLE_FILE_BYTES_MAX) return false;
-    return hasSources(readFileSync(path, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
-function hasSources(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) && 'sources' in value;
-  } catch {
-    // A timetable file may be damaged.
-    return /^\s*\{\s*(?:"\$schema"\s*:[^,]*,\s*)?"(?:sources|timeZone|identifiers|rooms|terms)"\s*:/.test(
-      text,
-    );
-  }
-}
-
 /** @throws LecternError `source-unreadable`; `option-invalid` with all faults, each with line and column */
 export async function readTimetableFile(path: string): Promise<TimetablePlan> {
   const name = `the timetable file ${path}`;
-  const text = await readTextFile(path, {
-    name,
-    bytesMax: TIMETABLE_FILE_BYTES_MAX,
-    code: 'source-unreadable',
-  });
+  const text = await readSmallFile(path, { name, bytesMax: TIMETABLE_FILE_BYTES_MAX });
   const read = await readYaml(text, path);
   const planning = new Planning(read, dirname(resolve(path)), resolve(path));
   planning.faults.found.push(...read.faults);

@@ -11,7 +11,7 @@ export async function readJsonObject(
   path: string,
   { name, form, bytesMax }: { name: string; form: string; bytesMax: number },
 ): Promise<Readonly<Record<string, unknown>>> {
-  const text = await readTextFile(path, { name, bytesMax, code: 'source-unreadable', isRegular: true });
+  const text = await readSmallFile(path, { name, bytesMax });
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -23,4 +23,12 @@ export async function readJsonObject(
     return value as Record<string, unknown>;
   }
   throw new LecternError('source-malformed', `${name}: expected an object of the form ${form}`);
+}
+
+/** The text of a configuration file that belongs to a source. @throws LecternError `source-unreadable` */
+export function readSmallFile(
+  path: string,
+  { name, bytesMax }: { readonly name: string; readonly bytesMax: number },
+): Promise<string> {
+  return readTextFile(path, { name, bytesMax, code: 'source-unreadable', isRegular: true });
 }

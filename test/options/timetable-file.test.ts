@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import type { LecternError } from '../../src/errors.js';
 import { TIMETABLE_FILE_BYTES_MAX } from '../../src/limits.js';
+import { isTimetableFile } from '../../src/options/conditions.js';
 import { rangeOf } from '../../src/options/timetable-check.js';
-import { isTimetableFile, planTimetable, readTimetableFile } from '../../src/options/timetable-file.js';
+import { planTimetable, readTimetableFile } from '../../src/options/timetable-file.js';
 import { TIMETABLE } from '../../src/options/timetable-table.js';
 
 type Made = (...from: unknown[]) => unknown;
