@@ -6,7 +6,6 @@ import type { View } from './view.js';
 
 /** The changes from one publication to a later one. */
 export interface ChangeMessage {
-  readonly snapshotId: string;
   /** Version of the later publication. */
   readonly version: string;
   /** JSON on one line: `from`, `to`, and `added`, `changed`, `removed`; or `readAnew` and `counts` instead of the lists. */
@@ -28,20 +27,19 @@ export class ChangeMessages {
     this.#views = views;
   }
 
-  /** @param isLast whether the previous publication had this snapshot, so that its counts are known */
-  since(view: View, from: string, isLast: boolean): ChangeMessage {
+  /** @param isFromPrevious whether the previous publication had this snapshot, so that its counts are known */
+  since(view: View, from: string, isFromPrevious: boolean): ChangeMessage {
     if (view.version !== this.#version) {
       this.#made.clear();
       this.#bytes = 0;
       this.#version = view.version;
     }
-    const counts = view.countChanges(from) ?? (isLast ? this.#views.changes : null);
+    const counts = view.countChanges(from) ?? (isFromPrevious ? this.#views.changes : null);
     const key = counts === null ? '' : from;
     const known = this.#made.get(key);
     if (known !== undefined) return known;
-    const { version, summary } = view;
-    const json = changesOf(view, from) ?? readAnew(counts === null ? null : from, summary.id, counts);
-    const message = { snapshotId: summary.id, version, json };
+    const json = changesOf(view, from) ?? readAnew(counts === null ? null : from, view.summary.id, counts);
+    const message = { version: view.version, json };
     this.#keep(key, message);
     return message;
   }

@@ -32,10 +32,10 @@ export interface PresentOptions {
 }
 
 /** Receives each publication, for example to pass it to other threads. */
-export interface Follower {
+export interface Receiver {
   publish(published: PublishedImage): void;
   become(source: SourceState): void;
-  /** Resolves when the follower serves all publications so far. */
+  /** Resolves when the receiver serves all publications so far. */
   settled(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export class Present implements LiveViews {
   publication: PublicationState | null = null;
   /** Null before the first publication. */
   published: PublishedImage | null = null;
-  readonly #followers = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(source: SourceState, options: PresentOptions) {
     this.source = source;
@@ -102,7 +102,7 @@ export class Present implements LiveViews {
     this.#view = view;
     this.published = published;
     this.publication = state;
-    for (const follower of this.#followers) follower();
+    for (const listener of this.#listeners) listener();
   }
 
   get changes(): ChangeCounts | null {
@@ -110,11 +110,11 @@ export class Present implements LiveViews {
     return netCounts(changes, differences ?? NO_DIFFERENCES);
   }
 
-  follow(onPublished: () => void): () => void {
+  listen(onPublished: () => void): () => void {
     // One function may be registered several times.
-    const follower = (): void => onPublished();
-    this.#followers.add(follower);
-    return () => void this.#followers.delete(follower);
+    const listener = (): void => onPublished();
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   become(source: SourceState): void {
@@ -151,7 +151,7 @@ export interface LiveViews extends ViewSource {
   /** The changes of the present publication; null for the first, and while there is none. */
   readonly changes: ChangeCounts | null;
   /** Calls `onPublished` right after each publication; it must not throw. @returns a function that ends the calls */
-  follow(onPublished: () => void): () => void;
+  listen(onPublished: () => void): () => void;
 }
 
 /** The state of a timetable; see {@link ViewSource.status}. */

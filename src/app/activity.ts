@@ -16,7 +16,7 @@ export class Activity {
     memory: 0,
   };
 
-  follow(timetable: Announcer): void {
+  listen(timetable: Announcer): void {
     timetable.on('loaded', ({ result }) => this.loaded(result));
     timetable.on('refused', ({ refusal }) => this.refused(refusal));
   }

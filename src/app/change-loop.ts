@@ -46,7 +46,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
   readonly #views: LiveViews;
   readonly #messages: ChangeMessages;
   readonly #onEnd: (loop: ChangeLoop) => void;
-  readonly #unfollow: () => void;
+  readonly #unlisten: () => void;
   readonly #signal: AbortSignal | undefined;
   readonly #abort = (): void => this.end();
   /** Null before the first publication. */
@@ -70,7 +70,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
     this.#onEnd = onEnd;
     this.#signal = signal;
     this.#snapshotId = since ?? views.view?.summary.id ?? null;
-    this.#unfollow = views.follow(() => this.#look(true));
+    this.#unlisten = views.listen(() => this.#look(true));
     if (signal?.aborted) this.end();
     signal?.addEventListener('abort', this.#abort, { once: true });
     this.#look(false);
@@ -98,7 +98,7 @@ export class ChangeLoop implements AsyncIterableIterator<TimetableChange, undefi
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#unfollow();
+    this.#unlisten();
     this.#signal?.removeEventListener('abort', this.#abort);
     for (const resolve of this.#asking) resolve({ done: true, value: undefined });
     this.#asking = [];

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Follower, Present, PublishedImage } from '../answer/present.js';
+import type { Present, PublishedImage, Receiver } from '../answer/present.js';
 import type { TestTokenRequest } from '../auth/development-issuer.js';
 import { LecternError } from '../errors.js';
 import type { KeptFiles } from '../files/kept-files.js';
@@ -59,9 +59,9 @@ export interface ServedTimetable {
 }
 
 /** The servers of one timetable. */
-export class OpenServers implements Follower {
+export class OpenServers implements Receiver {
   readonly #timetable: ServedTimetable;
-  readonly #followers = new Set<Follower>();
+  readonly #receivers = new Set<Receiver>();
   readonly #activity = new Activity();
   /** Functions that close one server each. The server's admin listener stays open until `until` has settled. */
   readonly #closers = new Set<(until: Promise<unknown>) => Promise<void>>();
@@ -69,20 +69,20 @@ export class OpenServers implements Follower {
 
   constructor(timetable: ServedTimetable) {
     this.#timetable = timetable;
-    // The timetable is followed from the start, so that loads before the first server are counted, too.
-    this.#activity.follow(timetable.timetable);
+    // The counts listen to the timetable from the start, so that loads before the first server are counted, too.
+    this.#activity.listen(timetable.timetable);
   }
 
   publish(published: PublishedImage): void {
-    for (const follower of this.#followers) follower.publish(published);
+    for (const receiver of this.#receivers) receiver.publish(published);
   }
 
   become(source: SourceState): void {
-    for (const follower of this.#followers) follower.become(source);
+    for (const receiver of this.#receivers) receiver.become(source);
   }
 
   async settled(): Promise<void> {
-    await Promise.all([...this.#followers].map((follower) => follower.settled()));
+    await Promise.all([...this.#receivers].map((receiver) => receiver.settled()));
   }
 
   /** See {@link Timetable.serve}. */
@@ -114,12 +114,12 @@ export class OpenServers implements Follower {
       kept.close();
       throw error;
     });
-    const { address, workers, follower } = serving;
+    const { address, workers, receiver } = serving;
     let admin: Admin | null = null;
     let isClosing = false;
     const closeAfter = async (until: Promise<unknown> | null, closing?: CloseOptions): Promise<void> => {
       isClosing = true;
-      if (follower !== null) this.#followers.delete(follower);
+      if (receiver !== null) this.#receivers.delete(receiver);
       try {
         await serving.close(closing);
         kept.close();
@@ -135,8 +135,8 @@ export class OpenServers implements Follower {
     this.#closers.add(closeAfter);
     try {
       if (this.#closed) throw new LecternError('closed', 'the timetable is closed');
-      // Following and starting are awaited together, because threads that fail to start never follow.
-      await Promise.all([follower === null ? null : this.#follow(follower), serving.started]);
+      // Both are awaited together, because a receiver whose threads fail to start never settles.
+      await Promise.all([receiver === null ? null : this.#addReceiver(receiver), serving.started]);
       if (adminPlan !== null) {
         // The import is here, because the modules of the admin listener load slowly.
         const { openAdmin } = await import('./open-admin.js');
@@ -171,12 +171,12 @@ export class OpenServers implements Follower {
     };
   }
 
-  async #follow(follower: Follower): Promise<void> {
+  async #addReceiver(receiver: Receiver): Promise<void> {
     const { present } = this.#timetable;
-    this.#followers.add(follower);
-    follower.become(present.source);
-    if (present.published !== null) follower.publish(present.published);
-    await follower.settled();
+    this.#receivers.add(receiver);
+    receiver.become(present.source);
+    if (present.published !== null) receiver.publish(present.published);
+    await receiver.settled();
   }
 
   /** @param until admin listeners report draining until it has settled */

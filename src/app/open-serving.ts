@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
-import type { Follower, PublishedImage } from '../answer/present.js';
+import type { PublishedImage, Receiver } from '../answer/present.js';
 import { LecternError } from '../errors.js';
 import type { Logger } from '../http/logger.js';
 import { checkInternals, missingInternals, warnOfMissingInternals } from '../http/node/internals.js';
@@ -116,12 +116,12 @@ interface WorkerSlot {
 }
 
 /** Threads that serve one port from one snapshot in shared memory. A lost thread is replaced. */
-class ThreadPool implements Serving, Follower {
+class ThreadPool implements Serving, Receiver {
   readonly workers: number;
   readonly address: ListenAddress;
   readonly keys: ServingKeys;
   readonly started: Promise<void>;
-  readonly follower: Follower = this;
+  readonly receiver: Receiver = this;
   readonly #options: ServingOptions;
   readonly #listening: ListeningSocket;
   readonly #slots: readonly WorkerSlot[];
@@ -145,10 +145,10 @@ class ThreadPool implements Serving, Follower {
       meter: options.isMetered ? new Meter() : null,
       thread: null,
     }));
-    keys.fetched?.follow(() => {
+    keys.fetched?.listen(() => {
       for (const thread of this.#threads) this.#sendKeys(thread, false);
     });
-    options.access.follow((change) => this.#tell({ kind: 'access', change }));
+    options.access.listen((change) => this.#tell({ kind: 'access', change }));
     this.started = this.#startAll();
     this.started.catch(() => {});
   }
@@ -418,7 +418,7 @@ async function serveHere(options: ServingOptions, keys: ServingKeys): Promise<Se
     keys,
     meters: meter === null ? [] : [{ thread: 'main', meter }],
     isServing: true,
-    follower: null,
+    receiver: null,
     started: Promise.resolve(),
     get condition() {
       return conditionOf(isDraining, [server.load]);

@@ -25,7 +25,7 @@ export class PostedKeys implements FetchedKeys {
     return this.#replied;
   }
 
-  follow(listener: () => void): void {
+  listen(listener: () => void): void {
     this.#listeners.push(listener);
   }
 

@@ -1,4 +1,4 @@
-import type { Follower, LiveViews } from '../answer/present.js';
+import type { LiveViews, Receiver } from '../answer/present.js';
 import type { AccessSource } from '../auth/access.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
 import type { Logger } from '../http/logger.js';
@@ -25,7 +25,7 @@ export interface ServingSettings extends ServerPlan {
 
 export interface ServingOptions {
   readonly settings: ServingSettings;
-  /** The served snapshot on this thread. The `follower` passes it to other threads. */
+  /** The served snapshot on this thread. The `receiver` passes it to other threads. */
   readonly views: LiveViews;
   readonly access: AccessSource;
   readonly isMetered: boolean;
@@ -64,7 +64,7 @@ export interface Serving {
   /** Whether at least one thread has a snapshot to answer from. */
   readonly isServing: boolean;
   /** Gets publications for other threads; null if this thread serves. */
-  readonly follower: Follower | null;
+  readonly receiver: Receiver | null;
   /** Resolves when every thread listens. Rejects with a LecternError `address-unavailable`. */
   readonly started: Promise<void>;
   readonly condition: ServingCondition;

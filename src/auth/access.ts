@@ -26,7 +26,7 @@ export interface Access {
 export interface AccessSource {
   readonly access: Access;
   /** Called after each change, with the new values. */
-  follow(listener: (change: Partial<Access>) => void): void;
+  listen(listener: (change: Partial<Access>) => void): void;
 }
 
 const SHARED_SECRET =
@@ -50,7 +50,7 @@ export class PresentAccess implements AccessSource {
     };
   }
 
-  follow(listener: (change: Partial<Access>) => void): void {
+  listen(listener: (change: Partial<Access>) => void): void {
     this.#listeners.push(listener);
   }
 

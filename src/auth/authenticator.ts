@@ -158,7 +158,7 @@ export function authenticatorOfPlan(
     mode: plan.identifiers,
   });
   authenticator = made;
-  access.follow(({ tokenKeys }) => {
+  access.listen(({ tokenKeys }) => {
     if (tokenKeys !== undefined) made.useVerifier(verifierNow());
     made.useEnrolments(access.access.enrolments);
   });

@@ -18,7 +18,7 @@ export interface FetchedKeys {
   readonly state: KeyState;
   /** Fetches newer keys; resolves at once during the cooldown. Never rejects. */
   want(): Promise<void>;
-  follow(listener: () => void): void;
+  listen(listener: () => void): void;
 }
 
 /** @param onChange called when verified tokens must be forgotten: the keys changed or are too old */
@@ -62,7 +62,7 @@ export function createRemoteKeySet(
     };
   }
 
-  fetched.follow(take);
+  fetched.listen(take);
   take();
   return {
     name: fetched.state.name,

@@ -143,7 +143,7 @@ export class RemoteKeys implements FetchedKeys {
     return this.#fetching;
   }
 
-  follow(listener: () => void): void {
+  listen(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
@@ -215,7 +215,7 @@ export class RemoteKeys implements FetchedKeys {
     this.#say('warn', { reason, usableSeconds }, 'cannot fetch the key set');
   }
 
-  /** Tells the followers when the keys become too old. */
+  /** Tells the listeners when the keys become too old. */
   #watchExpiry(): void {
     this.#callOffExpiry();
     const leftMs = this.#state.usableUntilMs - this.#around.now();

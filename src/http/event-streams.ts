@@ -107,7 +107,7 @@ export class EventStreams {
   readonly #publishing = new StreamWalk();
   readonly #looking = new StreamWalk();
   #timer: NodeJS.Timeout | undefined;
-  #unfollow = (): void => {};
+  #unlisten = (): void => {};
 
   constructor(views: LiveViews, settings: StreamSettings, meter: Meter | null, times: StreamTimes = TIMES) {
     this.#views = views;
@@ -187,7 +187,7 @@ export class EventStreams {
   #start({ summary }: View): void {
     this.#snapshotId = summary.id;
     this.#snapshotIdBefore = '';
-    this.#unfollow = this.#views.follow(() => this.#published());
+    this.#unlisten = this.#views.listen(() => this.#published());
     this.#timer = setInterval(() => this.#looking.begin(this.#look()), this.#times.lookMs).unref();
   }
 
@@ -195,7 +195,7 @@ export class EventStreams {
     if (!this.#open.delete(stream)) return;
     this.#watch.delete(stream);
     if (this.#open.size > 0) return;
-    this.#unfollow();
+    this.#unlisten();
     clearInterval(this.#timer);
   }
 
@@ -249,8 +249,8 @@ export class EventStreams {
       return;
     }
     stream.snapshotId = view.summary.id;
-    const isLast = view.summary.id === this.#snapshotId && snapshotId === this.#snapshotIdBefore;
-    this.#write(stream, this.#frame(this.#messages.since(view, snapshotId, isLast)));
+    const isFromPrevious = view.summary.id === this.#snapshotId && snapshotId === this.#snapshotIdBefore;
+    this.#write(stream, this.#frame(this.#messages.since(view, snapshotId, isFromPrevious)));
   }
 
   /** The bytes of a message, which are the same for all streams. */

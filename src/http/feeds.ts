@@ -118,7 +118,7 @@ export class Feeds {
       path: `${this.#folder}*`,
       handle: (exchange) => send(exchange, this.#answer(exchange)),
     };
-    options.access.follow(() => this.#takeSecrets());
+    options.access.listen(() => this.#takeSecrets());
     this.#takeSecrets();
   }
 

@@ -2,10 +2,8 @@
  * Folder http/. HTTP: turns the bytes of a request into the bytes of its answer. This folder touches no typed
  * array and knows neither sources nor loads.
  *
- * The checks have a documented order: malformed, 414, 404, 405, 401, 403, 406, 400, 412, then 304 or 200. A
- * known token gives its user at once, and the response is written in the same turn of the event loop. Other tokens are
- * verified first.
-
+ * The checks have a documented order: docs/http-api.md, Errors. A known token gives its user at once, and the response is
+ * written in the same turn of the event loop. Other tokens are verified first.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

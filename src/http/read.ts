@@ -1,6 +1,5 @@
 /**
- * Answers a read route for an authenticated user from one view. It checks for 403, 503, 406, 400, 412 and 304
- * one after another, then answers 200.
+ * Answers a read route for an authenticated user from one view, after the last checks of docs/http-api.md, Errors.
  *
  * Unfinished answers keep their snapshot in memory. When too many snapshots are kept, readers of the oldest
  * are cut off.
@@ -418,7 +417,7 @@ const VERSION_MALFORMED: Problem = {
 class VersionWaits {
   readonly #views: LiveViews;
   readonly #waiting = new Set<() => boolean>();
-  #unfollow = (): void => {};
+  #unlisten = (): void => {};
 
   constructor(views: LiveViews) {
     this.#views = views;
@@ -431,7 +430,7 @@ class VersionWaits {
       const end = (): void => {
         clearTimeout(timer);
         this.#waiting.delete(look);
-        if (this.#waiting.size === 0) this.#unfollow();
+        if (this.#waiting.size === 0) this.#unlisten();
         resolve();
       };
       const look = (): boolean => {
@@ -440,7 +439,7 @@ class VersionWaits {
         return isReached;
       };
       const timer = setTimeout(end, VERSION_WAIT_MS_MAX);
-      if (this.#waiting.size === 0) this.#unfollow = this.#views.follow(() => this.#lookAtAll());
+      if (this.#waiting.size === 0) this.#unlisten = this.#views.listen(() => this.#lookAtAll());
       this.#waiting.add(look);
     });
   }

@@ -35,7 +35,7 @@ export interface Field {
 const DEFAULTS = { required: false, output: true, parameter: false, claims: [], namedBy: [] };
 
 /** The descriptor table: declares each field once, in the order of answers. All other code iterates over it. */
-export const ROWS = [
+const DESCRIPTORS = [
   { name: 'id', kind: 'identifier', required: true, description: 'Identifier of the event' },
   { name: 'time', kind: 'instant', required: true, description: 'Start of the event (UTC, inclusive)' },
   { name: 'endTime', kind: 'instant', required: true, description: 'End of the event (UTC, exclusive)' },
@@ -95,22 +95,24 @@ export const ROWS = [
   },
 ] as const;
 
-type Row = (typeof ROWS)[number];
+type Descriptor = (typeof DESCRIPTORS)[number];
 type Named<Name extends string> = readonly (Field & { readonly name: Name })[];
 
-export type FieldName = Row['name'];
-export type RequiredFieldName = Extract<Row, { required: true }>['name'];
-export type OutputFieldName = Exclude<FieldName, Extract<Row, { output: false }>['name']>;
-export type ParameterFieldName = Extract<Row, { parameter: true }>['name'];
+export type FieldName = Descriptor['name'];
+export type RequiredFieldName = Extract<Descriptor, { required: true }>['name'];
+export type OutputFieldName = Exclude<FieldName, Extract<Descriptor, { output: false }>['name']>;
+export type ParameterFieldName = Extract<Descriptor, { parameter: true }>['name'];
 /** A field that claims and enrolments can select on. */
-export type IdentityFieldName = ParameterFieldName | Extract<Row, { claims: readonly string[] }>['name'];
+export type IdentityFieldName =
+  | ParameterFieldName
+  | Extract<Descriptor, { claims: readonly string[] }>['name'];
 export type IndexedFieldName = IdentityFieldName | (typeof CONFLICT_DIMENSIONS)[number]['keys'][number];
 /** A field that answers do not show and filters do not match: display names, and the lesson. */
 export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName>;
 /** An optional field without an index. */
 export type UnindexedFieldName = Exclude<FieldName, RequiredFieldName | IndexedFieldName>;
 /** A field whose values have display names. */
-export type NamedFieldName = Extract<Row, { namedBy: readonly string[] }>['name'];
+export type NamedFieldName = Extract<Descriptor, { namedBy: readonly string[] }>['name'];
 
 export type KnownField = Field & { readonly name: FieldName };
 
@@ -143,8 +145,8 @@ function isIdentity({ parameter, claims }: Pick<Field, 'parameter' | 'claims'>):
   return parameter || claims.length > 0;
 }
 
-export const FIELDS: Named<FieldName> = ROWS.map((row) => {
-  const field = { ...DEFAULTS, ...row };
+export const FIELDS: Named<FieldName> = DESCRIPTORS.map((descriptor) => {
+  const field = { ...DEFAULTS, ...descriptor };
   return { ...field, indexed: isIdentity(field) || KEYS.includes(field.name) };
 });
 export const OUTPUT_FIELDS = FIELDS.filter((field) => field.output) as Named<OutputFieldName>;

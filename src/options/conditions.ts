@@ -10,7 +10,7 @@ import { isObject } from './kinds.js';
 /** Checked values and defaults, by the names of their settings. */
 export type Values = Readonly<Record<string, unknown>>;
 
-/** Messages, and when they are right. `{name}` is a setting; where a setting does not exist, the message does not count. */
+/** Messages, each with a test that is true when the message must be shown. `{name}` is a setting; where a setting does not exist, the message does not count. */
 export type Faults = Readonly<Record<string, (values: Values) => boolean>>;
 
 /** One of several settings is given, or something holds of the values. */

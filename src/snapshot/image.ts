@@ -23,7 +23,8 @@ export interface SnapshotImage {
   readonly slots: SlotsImage;
   readonly fields: Readonly<Record<IndexedFieldName, FieldImage>>;
   /**
-   * Columns of values that queries never look up, for patches. A column is empty if no event has the field.
+   * Values of fields without an index, for patches; indexed fields are in `fields`. A column is empty if no event has the
+   * field.
    */
   readonly columns: Readonly<Record<UnindexedFieldName, ColumnImage>>;
   readonly names: Readonly<Record<NamedFieldName, NamesImage>>;

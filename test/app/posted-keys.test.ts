@@ -21,7 +21,7 @@ test('requests for newer keys that come together are posted once', async (t) => 
   let asked = 0;
   let told = 0;
   const keys = new PostedKeys(state(), () => asked++);
-  keys.follow(() => told++);
+  keys.listen(() => told++);
   const settled: number[] = [];
   const waiting = [1, 2, 3].map(async (n) => {
     await keys.want();

@@ -205,7 +205,7 @@ test('a request takes its snapshot once', async (t) => {
   const counting = {
     status: views.status,
     changes: null,
-    follow: views.follow,
+    listen: views.listen,
     source: views.source,
     publication: views.publication,
     summary: views.summary,

@@ -67,7 +67,7 @@ export function viewsOf(events: readonly NormalisedEvent[] = EVENTS): TestViews 
     },
     status: 'ok',
     changes: null,
-    follow: () => () => {},
+    listen: () => () => {},
     publication: { origin: 'source', publishedAtMs: FIRST_MS, builtMonotonicMs: 0 },
     source: {
       name: 'test.ndjson',
@@ -136,7 +136,7 @@ export function setUp(options: SetUpOptions = {}): {
     enrolments: access.access.enrolments,
     mode: 'uuid',
   });
-  access.follow(() => authenticator.useEnrolments(access.access.enrolments));
+  access.listen(() => authenticator.useEnrolments(access.access.enrolments));
   const common = {
     ...USUAL,
     authenticator,
