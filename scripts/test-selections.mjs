@@ -72,6 +72,7 @@ export const SLOW_SIZES = [
   'app/log.',
   'app/metrics.',
   'attack/feed-addresses.',
+  'attack/hostile-key-sets.',
   'attack/outage.',
   'attack/token-cache.',
   'attack/token-properties.',

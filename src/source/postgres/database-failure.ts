@@ -83,7 +83,7 @@ export function failureOf(error: unknown, name: string): LecternError {
 const LOST = 'the connection was lost: the server ended it, or the network did';
 
 function describeState({ code = '', message, severity, hint }: ServerError): string {
-  if (/^Connection terminated|terminated unexpectedly/.test(message)) return LOST;
+  if (/^Connection terminated|terminated unexpectedly|is not queryable$/.test(message)) return LOST;
   if (severity === undefined) return SYSTEM[code] ?? message;
   const told = hint === undefined ? message : `${message} (${hint})`;
   const more = STATES[code];
