@@ -125,6 +125,8 @@ export const READ_CHUNK_BYTES: number = 512 * KIB;
 export const VALUE_MEMO_ENTRIES_MAX = 8192;
 /** UTF-16 units of a remembered value. At most 8,192 × 0.6 KB × 8 fields = 40 MB. */
 export const VALUE_MEMO_UNITS_MAX = 256;
+/** Rows of one record with several values. 25 lecturers of 40 groups are 1,000; a record of 1 MiB could have 10¹¹. */
+export const ROWS_PER_RECORD_MAX = 1000;
 /** UTF-16 units of a pattern of a field map. Its program has about as many steps, or 1,000 times as many with repeats. */
 export const PATTERN_UNITS_MAX = 1000;
 /** UTF-16 units of a text that a pattern is tried on: at most 4,096 × 10⁶ steps of the engine, for a pattern that is made to be slow. */

@@ -15,6 +15,33 @@ export function derivedIdentifier(field: FieldName, text: string): string {
   return nameBased(namespaceOf(field), normaliseText(text) ?? text);
 }
 
+/** `xxxxxxxx-xxxx-5xxx`: 60 bits, by which the rows of a record are found again. */
+export const RECORD_PREFIX_UNITS = 18;
+
+/** The beginning of the identifiers of all rows that a record with several values has become. */
+export function recordPrefix(record: string): string {
+  return nameBased(namespaceOf('lessonId'), record).slice(0, RECORD_PREFIX_UNITS);
+}
+
+/**
+ * The identifier of one of these rows, by its values. Few rows have the prefix, so the other 62 bits need no
+ * cryptographic hash, which would take longer than all other work on a row.
+ */
+export function rowIdentifier(prefix: string, values: string): string {
+  let a = 0x811c9dc5;
+  let b = 0x2b5a_7f31;
+  for (let n = 0; n < values.length; n++) {
+    const unit = values.charCodeAt(n);
+    a = Math.imul(a ^ unit, 0x01000193);
+    b = Math.imul(b ^ unit, 0x5bd1e995);
+    b ^= b >>> 15;
+  }
+  a = Math.imul(a ^ (a >>> 16), 0x85ebca6b);
+  a ^= a >>> 13;
+  const high = (((a & 0x3fffffff) | 0x80000000) >>> 0).toString(16);
+  return `${prefix}-${high.slice(0, 4)}-${high.slice(4)}${(b >>> 0).toString(16).padStart(8, '0')}`;
+}
+
 /** The bytes hashed before a text of the field. */
 function namespaceOf(field: FieldName): Buffer {
   let namespace = namespaces.get(field);

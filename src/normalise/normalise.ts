@@ -184,7 +184,7 @@ export class Normaliser {
       refuse('end-before-start', 'endTime', detail);
     }
     const position = positionOf(row);
-    if (faults.length > 0) return rejection(position, faults, normalised.id ?? givenId(row));
+    if (faults.length > 0) return rejection(position, faults, row.recordId ?? normalised.id ?? givenId(row));
     if (isDerived && event.id === null)
       event.id = this.#contentIdentifiers.identifierOf(normalised, position);
     return normalised;
@@ -214,6 +214,7 @@ function rejection(
 
 /** The id of a rejected record, which names the record even if the id is invalid. */
 function givenId(row: Row): string | null {
+  if (row.recordId !== null) return row.recordId;
   const id = row.isText(ID) || row.kindOf(ID) === WHOLE ? row.textOf(ID) : '';
   return id === '' || id.length > REJECTED_ID_UNITS_MAX ? null : id;
 }

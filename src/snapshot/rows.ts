@@ -93,6 +93,12 @@ export class Rows {
     return this.bytes[end] === QUOTE && this.bytes.compare(text, textFrom, textEnd, from, end) === 0;
   }
 
+  /** The first characters of an id. @param length at most the bytes of a row */
+  idPrefixOf(ordinal: number, length: number): string {
+    const from = this.start[ordinal]! + ID_OFFSET;
+    return this.bytes.toString('latin1', from, from + length);
+  }
+
   idOf(ordinal: number): string {
     const from = this.start[ordinal]! + ID_OFFSET;
     const end = this.start[ordinal + 1]!;

@@ -2,6 +2,8 @@
  * Folder snapshot/. The flat, immutable image: built, checked, compared, read. This folder knows neither sources
  * nor requests.
  */
+
+import { RECORD_PREFIX_UNITS, recordPrefix } from '../model/derived-identifier.js';
 import { INDEXED_FIELDS, type IndexedFieldName, NAMED_FIELDS, type NamedFieldName } from '../model/fields.js';
 import { compareCodePoints, isPlainJsonText } from '../model/text.js';
 import { viewOf } from '../structures/byte-strings.js';
@@ -58,6 +60,8 @@ export class Snapshot {
   readonly slotIndex: IntervalIndex;
   readonly merged: Clusters;
   readonly unmerged: Clusters;
+  /** The lessonId of each event, by ordinal. */
+  readonly lessons: DisplayNames;
   readonly #slots: SlotsImage;
   readonly #dayDigests: Uint8Array;
   readonly #hash: KeyedHash;
@@ -67,7 +71,7 @@ export class Snapshot {
 
   /** @param before gives its cached results for unchanged parts */
   constructor(image: SnapshotImage, before: Snapshot | null = null) {
-    const { summary, rows, dayDigests, slots, hashSeed, ids, clusters, fields, names } = image;
+    const { summary, rows, dayDigests, slots, hashSeed, ids, clusters, fields, columns, names } = image;
     this.summary = summary;
     this.rows = new Rows(rows);
     this.#slots = slots;
@@ -90,6 +94,7 @@ export class Snapshot {
       ]),
     );
     this.#names = new Map(NAMED_FIELDS.map(({ name }) => [name, new DisplayNames(names[name])]));
+    this.lessons = new DisplayNames(columns.lessonId);
   }
 
   get eventCount(): number {
@@ -185,6 +190,21 @@ export class Snapshot {
     return firstWhere(first[slot]!, first[slot + 1]!, (ordinal) => {
       return compareCodePoints(this.rows.idOf(ordinal), key.id) > 0;
     });
+  }
+
+  /** The ids of all rows that records with several values have become. @param records ids of records */
+  idsOfRecords(records: Iterable<string>): string[] {
+    const { codes, dictionary } = this.lessons;
+    if (codes.length === 0) return [];
+    const prefixes = new Set(Array.from(records, recordPrefix));
+    const found: string[] = [];
+    for (let ordinal = 0; ordinal < codes.length; ordinal++) {
+      // These rows have a lesson.
+      if (codes[ordinal]! >= dictionary.size) continue;
+      if (prefixes.has(this.rows.idPrefixOf(ordinal, RECORD_PREFIX_UNITS)))
+        found.push(this.rows.idOf(ordinal));
+    }
+    return found;
   }
 
   /** Returns -1 for an unknown canonical id. */

@@ -2,7 +2,7 @@
 import { LecternError } from '../errors.js';
 import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import { derivedIdentifier } from '../model/derived-identifier.js';
-import type { Rejection } from '../model/event.js';
+import type { IdentifierMode, Rejection } from '../model/event.js';
 import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { isUuid } from '../model/identifier.js';
 import type { FieldMap, MapValue, ReadRules } from '../model/read-rules.js';
@@ -16,6 +16,7 @@ import { LoadNotes } from './load-notes.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
 import { mapValueFault, ValueSteps } from './map-value.js';
 import { patternColumns, WeeklyRows } from './pattern/weekly-rows.js';
+import { recordIdOf, SeveralValues } from './several-values.js';
 import type { LoadOptions, RowForm, RowSink } from './source.js';
 
 type ColumnRecord = Readonly<Record<string, unknown>>;
@@ -100,6 +101,8 @@ interface Column {
   readonly spellings: readonly string[];
   /** The spellings of each step into nested objects; null if the name is no path. */
   readonly path: readonly (readonly string[])[] | null;
+  /** The spellings of each step within the elements of an array; null for the column itself. */
+  readonly each: readonly (readonly string[])[] | null;
 }
 
 /** How the columns of one format become the fields of rows. */
@@ -131,6 +134,9 @@ export class FieldTable {
   readonly #eventSteps: readonly ((row: Row) => void)[];
   /** Gives the dates of weekly patterns; null if records have dates of their own. */
   readonly #weekly: WeeklyRows | null;
+  /** Gives the rows of records with several values. */
+  readonly #several: SeveralValues;
+  readonly #identifiers: IdentifierMode;
   /** Slots whose lists and objects are kept as JSON. */
   readonly #jsonSlots: ReadonlySet<number>;
   readonly #watch: ColumnWatch;
@@ -153,23 +159,25 @@ export class FieldTable {
     this.#form = sink.takes ?? EVENTS;
     const { fields } = this.#form;
     const given = mapOf(rules.fieldMap ?? {}, format);
-    const templates = new Map(
-      [...mapOf(DEFAULT_MAPS[format] ?? {}, format), ...given].filter(([field]) => fields.includes(field)),
+    const objects = [...entriesOf(rules.fieldMap ?? {}, format)].flatMap(([field, value]) =>
+      typeof value === 'string' || !fields.includes(field) ? [] : [[field, value] as const],
     );
-    const steps = new Map(
-      [...entriesOf(rules.fieldMap ?? {}, format)].flatMap(([field, value]) =>
-        typeof value === 'string' || !fields.includes(field) ? [] : [[field, new ValueSteps(field, value)]],
-      ),
-    );
+    const steps = new Map(objects.map(([field, value]) => [field, new ValueSteps(field, value)]));
+    const defaults = mapOf(DEFAULT_MAPS[format] ?? {}, format);
+    // The names of several rooms are not the name of each.
+    if (steps.has('roomId')) defaults.delete('roomName');
+    const templates = new Map([...defaults, ...given].filter(([field]) => fields.includes(field)));
+    const paths = isFlat
+      ? []
+      : objects.flatMap(([field, { each }]) => (each === undefined ? [] : [[field, each] as const]));
     const when = fields === MAPPED_FIELDS && format !== 'icalendar' ? rules.when : undefined;
     const parts = when === undefined ? new Map<never, never>() : patternColumns(rules);
     const partMap = new Map([...parts].map(([part, template]) => [`when.${part}`, template]));
-    const plan = planColumns(
-      [...fields, ...partMap.keys()],
-      new Map([...templates, ...partMap]),
+    const plan = planColumns([...fields, ...partMap.keys()], new Map([...templates, ...partMap]), {
       steps,
+      paths: new Map(paths),
       isFlat,
-    );
+    });
     const row = new Row(plan.slots);
     this.row = row;
     this.places = plan.places;
@@ -178,6 +186,14 @@ export class FieldTable {
     this.#steps = plan.steps;
     this.#stepped = plan.stepped;
     this.#eventSteps = fields === MAPPED_FIELDS ? eventSteps(format, rules, templates) : [];
+    this.#identifiers = rules.identifiers;
+    this.#several = new SeveralValues({
+      row,
+      identifiers: rules.identifiers,
+      steps: this.#eventSteps,
+      give: () => sink.row(row),
+      refuse: (field, detail) => this.#refuse({ code: 'malformed-record', field, detail }),
+    });
     this.#jsonSlots = new Set(
       [...partMap.values()].flatMap(columnsOf).flatMap((name) => plan.places.get(name) ?? []),
     );
@@ -188,7 +204,7 @@ export class FieldTable {
             row,
             slots: new Map([...parts.keys()].map((part, n) => [part, fields.length + n])),
             written: { id: slotOfField('id'), time: slotOfField('time'), endTime: slotOfField('endTime') },
-            give: () => sink.row(row),
+            give: () => this.#giveRow(),
             refuse: (rejection) => this.fault(rejection),
             notes: (sink.notes ?? new LoadNotes()).patterns,
           });
@@ -219,12 +235,23 @@ export class FieldTable {
     for (const { slot, steps } of this.#stepped) {
       const fault = steps.apply(row, slot);
       if (fault === undefined) continue;
-      this.fault({ position: row.position, ...fault });
+      this.#refuse(fault);
       return;
     }
-    for (const step of this.#eventSteps) step(row);
-    if (this.#weekly === null) this.sink.row(row);
+    if (!row.hasLists) for (const step of this.#eventSteps) step(row);
+    if (this.#weekly === null) this.#giveRow();
     else this.#weekly.give();
+  }
+
+  #giveRow(): void {
+    if (this.row.hasLists && this.#form === EVENTS) this.#several.give();
+    else this.sink.row(this.row);
+  }
+
+  #refuse(fault: Omit<Rejection, 'position'>): void {
+    const { row } = this;
+    const id = recordIdOf(row, this.#identifiers);
+    this.fault({ position: row.position, ...(id === null ? {} : { id }), ...fault });
   }
 
   /** The source has ended. */
@@ -301,8 +328,11 @@ export class FieldTable {
   /** Sets the values of dotted paths that are no name of a column. */
   fillPaths(record: ColumnRecord): void {
     const { row } = this;
-    for (const { slot, path } of this.#paths)
-      if (row.kindOf(slot) === MISSING) this.#put(slot, valueAt(record, path ?? []));
+    for (const { slot, path, each } of this.#paths) {
+      if (row.kindOf(slot) !== MISSING) continue;
+      const value = valueAt(record, path ?? []);
+      this.#put(slot, each === null ? value : valuesIn(value, each));
+    }
   }
 
   #put(slot: number, value: unknown): void {
@@ -322,29 +352,42 @@ export class FieldTable {
 function planColumns(
   fields: readonly string[],
   templates: ReadonlyMap<string, MapTemplate>,
-  valueSteps: ReadonlyMap<string, ValueSteps>,
-  isFlat: boolean,
+  {
+    steps: valueSteps,
+    paths,
+    isFlat,
+  }: {
+    readonly steps: ReadonlyMap<string, ValueSteps>;
+    /** The paths within elements, by field. */
+    readonly paths: ReadonlyMap<string, string>;
+    readonly isFlat: boolean;
+  },
 ): ColumnPlan {
   const columns: Column[] = [];
+  const nested: Column[] = [];
   const steps: ((row: Row) => void)[] = [];
   let slots = fields.length;
   const add = (name: string, slot: number, isMapped: boolean): number => {
     const parts = isMapped && !isFlat ? name.split('.') : [name];
     const path = parts.length === 1 ? null : parts.map(spellingsOf);
-    columns.push({ slot, spellings: isMapped ? spellingsOf(name) : [name], path });
+    columns.push({ slot, spellings: isMapped ? spellingsOf(name) : [name], path, each: null });
     return slot;
   };
   const own = fields.filter((field) => !templates.has(field));
   for (const field of own) add(field, fields.indexOf(field), false);
   const uses = [...templates.values()].flatMap(columnsOf);
   const slotOf = (name: string): number => {
-    const known = columns.find(({ spellings }) => spellings[0] === name);
+    const known = columns.find(({ spellings, each }) => spellings[0] === name && each === null);
     return known?.slot ?? add(name, slots++, true);
   };
   for (const [field, template] of templates) {
     const target = fields.indexOf(field);
     const [only, ...others] = template;
-    if (typeof only !== 'object' || others.length > 0) {
+    const each = paths.get(field);
+    if (each !== undefined && typeof only === 'object') {
+      const [path, within] = [only.column, each].map((text) => text.split('.').map(spellingsOf));
+      nested.push({ slot: target, spellings: [], path: path ?? [], each: within ?? [] });
+    } else if (typeof only !== 'object' || others.length > 0) {
       const parts = template.map((part) =>
         typeof part === 'string' ? Buffer.from(part) : slotOf(part.column),
       );
@@ -356,6 +399,7 @@ function planColumns(
   }
   const places = new Map<string, number>();
   for (const { spellings, slot } of columns) places.set(spellings[0] as string, slot);
+  columns.push(...nested);
   const leaveOut = (name: string): void => {
     if (!places.has(name)) places.set(name, LEFT_OUT);
   };
@@ -468,6 +512,12 @@ function valueAt(record: ColumnRecord, path: readonly (readonly string[])[]): un
     value = ownValueOf(value as ColumnRecord, spellings);
   }
   return value;
+}
+
+/** The values at a path within the elements of an array, or within an object. */
+function valuesIn(value: unknown, path: readonly (readonly string[])[]): unknown {
+  if (Array.isArray(value)) return value.flatMap((element) => valueAt(element as ColumnRecord, path) ?? null);
+  return valueAt(value as ColumnRecord, path);
 }
 
 /** The value of a record's own property, under any of the spellings. */

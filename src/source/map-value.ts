@@ -7,6 +7,7 @@ import { LecternError } from '../errors.js';
 import {
   MATCHED_UNITS_MAX,
   PATTERN_UNITS_MAX,
+  ROWS_PER_RECORD_MAX,
   VALUE_MEMO_ENTRIES_MAX,
   VALUE_MEMO_UNITS_MAX,
 } from '../limits.js';
@@ -15,7 +16,7 @@ import { FIELDS, type FieldName } from '../model/fields.js';
 import { type FieldMap, type MapValue, OTHERWISE } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
 import { quoteEscaped } from '../model/text.js';
-import { NULL, OTHER, type Row } from '../structures/row.js';
+import { LIST, NULL, OTHER, type Row } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { parseTemplate } from './map-template.js';
 
@@ -24,7 +25,17 @@ export type MapSteps = Exclude<MapValue, string>;
 
 const MEMBERS = ['from', 'split', 'each', 'match', 'values', 'otherwise'] as const;
 /** An event has one value of these fields. */
-const SINGLE: readonly string[] = FIELDS.filter(({ required }) => required).map(({ name }) => name);
+export const SINGLE_FIELDS: readonly string[] = [
+  ...FIELDS.filter(({ required }) => required).map(({ name }) => name),
+  'lessonId',
+];
+/** What people write for nothing. */
+const NOTHING: readonly string[] = ['', '-', '--'];
+
+/** Whether one of several texts is no value. @param text without white space around it */
+export function isNothing(text: string): boolean {
+  return NOTHING.includes(text);
+}
 const VALUES_SHOWN_MAX = 8;
 
 /** The fault of a value of a map, as a sentence that begins with the field; null if it has none. */
@@ -50,7 +61,7 @@ export function mapValueFault(field: string, value: unknown): string | null {
     if (text === undefined) continue;
     if (typeof text !== 'string' || text === '')
       return `${name} of ${field} must be a text that is not empty`;
-    if (name !== 'match' && SINGLE.includes(field))
+    if (name !== 'match' && SINGLE_FIELDS.includes(field))
       return `an event has one ${field}: ${name} is for other fields`;
   }
   if (steps.each !== undefined && (template.length > 1 || typeof template[0] === 'string'))
@@ -111,6 +122,9 @@ interface RefusedText {
   readonly detail: string;
 }
 
+/** What a text gives: a value, none, or several as JSON. */
+type ReadText = string | null | RefusedText | { readonly list: string };
+
 /** What makes the value of one field from a text. */
 export class ValueSteps {
   readonly #field: FieldName;
@@ -118,11 +132,13 @@ export class ValueSteps {
   readonly #hasGroup: boolean;
   readonly #values: ReadonlyMap<string, string | null> | null;
   readonly #otherwise: MapSteps['otherwise'];
-  readonly #memo = new TextMemo<string | null | RefusedText>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+  readonly #split: string | undefined;
+  readonly #memo = new TextMemo<ReadText>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
 
   /** @throws LecternError `option-invalid` for a pattern that is none */
-  constructor(field: string, { match, values, otherwise = 'keep' }: MapSteps) {
+  constructor(field: string, { split, match, values, otherwise = 'keep' }: MapSteps) {
     this.#field = field as FieldName;
+    this.#split = split;
     const fault = match === undefined ? null : patternFault(match);
     if (fault !== null)
       throw new LecternError('option-invalid', `match of ${field} is ${quoteEscaped(match ?? '')}: ${fault}`);
@@ -136,21 +152,59 @@ export class ValueSteps {
   /** Puts the value in the place of its text. @returns why the text is refused */
   apply(row: Row, slot: number): Pick<Rejection, 'code' | 'field' | 'detail'> | undefined {
     const kind = row.kindOf(slot);
-    if (kind <= NULL || kind === OTHER) return undefined;
-    const text = row.textOf(slot);
-    let value = this.#memo.get(text);
-    if (value === undefined) {
-      value = this.#read(text);
-      this.#memo.set(text, value);
-    }
+    if (kind === OTHER || (kind <= NULL && this.#split === undefined)) return undefined;
+    const text = kind <= NULL ? '' : row.textOf(slot);
+    const value = kind === LIST ? this.#readList(text) : this.#known(text);
     if (value === null) row.clear(slot, NULL);
-    else if (typeof value === 'object')
-      return { code: 'malformed-text', field: this.#field, detail: value.detail };
-    // A number stays a number.
-    else if (value !== text) row.put(slot, value);
+    else if (typeof value === 'string') {
+      // A number stays a number.
+      if (value !== text) row.put(slot, value);
+    } else if ('list' in value) row.putAs(LIST, slot, value.list);
+    else return { code: 'malformed-text', field: this.#field, detail: value.detail };
     return undefined;
   }
 
+  #known(text: string): ReadText {
+    let value = this.#memo.get(text);
+    if (value === undefined) {
+      value = this.#split === undefined ? this.#read(text) : this.#readAll(text.split(this.#split));
+      this.#memo.set(text, value);
+    }
+    return value;
+  }
+
+  /** @param json of a list */
+  #readList(json: string): ReadText {
+    const items = JSON.parse(json) as (string | number | null)[];
+    const split = this.#split;
+    if (split === undefined) return this.#readAll(items);
+    return this.#readAll(
+      items.flatMap<string | number | null>((item) => (typeof item === 'string' ? item.split(split) : item)),
+    );
+  }
+
+  #readAll(items: readonly (string | number | null)[]): ReadText {
+    const values: (string | number | null)[] = [];
+    const known = new Map<string, string | null>();
+    for (const item of items) {
+      const text = item === null ? '' : String(item).trim();
+      let value = known.get(text);
+      if (value === undefined) {
+        const read = isNothing(text) ? null : this.#read(text);
+        if (read !== null && typeof read === 'object') return read;
+        value = read;
+        known.set(text, value);
+      }
+      if (known.size > ROWS_PER_RECORD_MAX + 1)
+        return {
+          detail: `${this.#field} has more than ${ROWS_PER_RECORD_MAX} values; expected at most as many`,
+        };
+      values.push(typeof item === 'number' && value === text ? item : value);
+    }
+    return { list: JSON.stringify(values) };
+  }
+
+  /** Reads one value. */
   #read(text: string): string | null | RefusedText {
     const matched = this.#pattern === null ? text : this.#match(this.#pattern, text);
     if (matched === null || this.#values === null) return matched;

@@ -21,6 +21,8 @@ export const NUMBER = 6;
 export const BOOLEAN = 7;
 /** Anything else, in words: "an array". */
 export const OTHER = 8;
+/** Texts, numbers and nulls, as a JSON array. */
+export const LIST = 9;
 
 /** Start, end, hash and kind of each field. The hash is the quickHash of the value. */
 export const STRIDE = 4;
@@ -53,6 +55,10 @@ export class Row {
   /** 1-based page of the line or byte; 0 on the first page. */
   page = 0;
   source: string | undefined;
+  /** The id of the record, if it has become several rows. */
+  recordId: string | null = null;
+  /** Whether a list was written since `begin`. */
+  hasLists = false;
   #own: Buffer = Buffer.alloc(BYTES_MIN);
   #ownView: DataView = viewOf(this.#own);
   #used = 0;
@@ -67,6 +73,7 @@ export class Row {
     this.view = view;
     this.spans.fill(0);
     this.names = NO_NAMES;
+    this.hasLists = false;
     this.#used = 0;
   }
 
@@ -146,6 +153,8 @@ export class Row {
         return `a boolean (${text})`;
       case OTHER:
         return text;
+      case LIST:
+        return 'an array';
       default:
         return `the string ${quote(text)}`;
     }
@@ -170,6 +179,12 @@ export class Row {
   put(field: number, value: unknown): void {
     if (typeof value === 'string') this.#putText(field, value);
     else if (value === undefined || value === null) this.clear(field, value === null ? NULL : MISSING);
+    else if (isList(value))
+      this.putAs(
+        LIST,
+        field,
+        JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? String(item) : item)),
+      );
     else this.putAs(kindOfValue(value), field, wordsFor(value));
   }
 
@@ -195,6 +210,7 @@ export class Row {
 
   /** Writes a well-formed text as a value of this kind. */
   putAs(kind: number, field: number, text: string): void {
+    if (kind === LIST) this.hasLists = true;
     const start = this.#reserve(BYTES_PER_UNIT * text.length);
     this.#written(field, start, start + this.#own.write(text, start, 'utf8'), kind);
   }
@@ -214,7 +230,7 @@ export class Row {
 
   /**
    * Joins texts and the values of other fields. The result is NULL if one of these has no value or an empty one, and
-   * the value itself if it is neither text nor number.
+   * in words if it is neither text nor number.
    */
   join(field: number, parts: readonly (Uint8Array | number)[]): void {
     let length = 0;
@@ -230,8 +246,8 @@ export class Row {
         this.clear(field, NULL);
         return;
       }
-      if (kind === OTHER) {
-        this.copy(part, field);
+      if (kind >= OTHER) {
+        this.putAs(OTHER, field, this.describe(part, String));
         return;
       }
       if (kind === HALVED) isHalved = true;
@@ -299,6 +315,13 @@ function kindOfValue(value: unknown): number {
     default:
       return OTHER;
   }
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return (
+    Array.isArray(value) &&
+    value.every((item) => item === null || ['string', 'number', 'bigint', 'undefined'].includes(typeof item))
+  );
 }
 
 /** A value in words, with its article: "an array". Numbers and booleans are only themselves. */

@@ -28,14 +28,11 @@ import type { LoadDone, PatchTask } from './task-messages.js';
 export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<LoadDone> {
   const { served, past, bounds, version } = task;
   const beganMs = performance.now();
-  const given = await readGivenChanges(task, chunks);
-  const went = [...given.removals];
-  const edited = editImage(served, { came: [...given.upserts.values()], went });
-  const rejections = mendRejections(
-    served.summary,
-    new Set([...went, ...given.upserts.keys()]),
-    given.rejections,
-  );
+  const { upserts, records, rejections: added } = await readGivenChanges(task, chunks);
+  const rows = new Snapshot(served).idsOfRecords(records);
+  const went = [...new Set([...records, ...rows])].filter((id) => !upserts.has(id));
+  const edited = editImage(served, { came: [...upserts.values()], went });
+  const rejections = mendRejections(served.summary, records, added);
   const times = { builtAtMs: Date.now(), buildMs: Math.round(performance.now() - beganMs) };
   const image = { ...edited.image, summary: { ...edited.image.summary, ...rejections, ...times } };
   // Equal ids do not suffice: an image has more than its id covers, and the next change starts from all of it.
@@ -53,46 +50,60 @@ export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8A
 }
 
 interface GivenChanges {
+  /** The events of all records, by id. */
   readonly upserts: ReadonlyMap<string, NormalisedEvent>;
-  readonly removals: ReadonlySet<string>;
+  /** The ids of all records that changed or went. */
+  readonly records: ReadonlySet<string>;
   readonly rejections: readonly Rejection[];
+}
+
+/** What has become of one record: several events if it has several values. */
+interface GivenRecord {
+  readonly record: number;
+  readonly events: NormalisedEvent[];
+  readonly rejections: Rejection[];
 }
 
 /** If several records have one id, the last counts. A rejected record also removes the earlier event with its id. */
 async function readGivenChanges(task: PatchTask, chunks: AsyncIterable<Uint8Array>): Promise<GivenChanges> {
   const { name, rules, served, bounds, ids = [] } = task;
-  const upserts = new Map<string, NormalisedEvent>();
-  const removals = new Set<string>(task.removals.flatMap((id) => canonicalId(id, rules) ?? []));
-  /** Rejections by the id of the record, or by a running number if the record has no id. */
-  const rejections = new Map<string | number, Rejection>();
-  let unnamed = 0;
+  const removals = task.removals.flatMap((id) => canonicalId(id, rules) ?? []);
+  const records = new Map<string, GivenRecord>();
+  const unnamed: Rejection[] = [];
   const notes = new LoadNotes();
   const normaliser = new Normaliser(rules, notes.ambiguousTimes);
-  const reject = (rejection: Rejection): void => {
-    const id = rejection.id ?? canonicalId(ids[rejection.position.record - 1] ?? '', rules) ?? '';
-    if (id === '') {
-      rejections.set(unnamed++, rejection);
-      return;
+  const recordOf = (id: string, record: number): GivenRecord => {
+    let given = records.get(id);
+    if (given?.record !== record) {
+      given = { record, events: [], rejections: [] };
+      records.set(id, given);
     }
-    rejections.set(id, { ...rejection, id });
-    upserts.delete(id);
-    removals.add(id);
+    return given;
+  };
+  const reject = (rejection: Rejection): void => {
+    const { record } = rejection.position;
+    const id = rejection.id ?? canonicalId(ids[record - 1] ?? '', rules) ?? '';
+    if (id === '') unnamed.push(rejection);
+    else recordOf(id, record).rejections.push({ ...rejection, id });
   };
   const sink: RowSink = {
     notes,
     row(row) {
       const event = normaliser.event(row);
-      if (isRejection(event)) return reject(event);
-      rejections.delete(event.id);
-      removals.delete(event.id);
-      upserts.set(event.id, event);
+      if (isRejection(event)) reject(event);
+      else recordOf(row.recordId ?? event.id, row.record).events.push(event);
     },
     fault: reject,
   };
   const bytesMax = bounds.memoryBytesMax ?? Number.POSITIVE_INFINITY;
   const imageBytes = LOAD_BASE_BYTES + Math.ceil(PATCH_IMAGE_SHARE * served.summary.bytes);
   await readRecordChunks(name, watched(chunks, imageBytes, bytesMax), sink, { rules });
-  return { upserts, removals, rejections: [...rejections.values()] };
+  const all = [...records.values()];
+  return {
+    upserts: new Map(all.flatMap(({ events }) => events.map((event) => [event.id, event]))),
+    records: new Set([...removals, ...records.keys()]),
+    rejections: [...all.flatMap(({ rejections }) => rejections), ...unnamed],
+  };
 }
 
 async function* watched(
@@ -122,7 +133,7 @@ type Rejections = Pick<SnapshotSummary, 'rejected' | 'rejectedByCode' | 'rejecti
 /**
  * The rejections after a change. Rejections of touched ids no longer count, if they were kept with their id.
  *
- * @param touched ids of the changes, spelled as in rejections
+ * @param touched ids of the changed records, spelled as in rejections
  * @param added rejections of the changes themselves
  */
 function mendRejections(

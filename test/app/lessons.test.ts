@@ -1,6 +1,15 @@
 /** Lessons through the library: records of one lessonId, and records with several values. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'tap';
-import type { Timetable, TimetableOptions } from '../../src/index.js';
+import type {
+  RecordLoad,
+  RecordLoadOptions,
+  RecordSource,
+  ScheduleQuery,
+  Timetable,
+  TimetableOptions,
+} from '../../src/index.js';
 import { openHere } from './open-here.js';
 
 const EIGHT = { time: '2026-10-05T08:00:00Z', endTime: '2026-10-05T09:30:00Z' };
@@ -47,5 +56,117 @@ test('a lessonId has at most 200 characters, and can be mapped', async (t) => {
   t.match(rejections, [
     { code: 'malformed-text', field: 'lessonId', detail: /201 characters; expected at most 200/ },
   ]);
+  await timetable.close();
+});
+
+const CELLS = `id;date;start;end;title;room;groups;teachers
+11;2026-10-05;08:00;09:30;Optics;B 1;"PH5, PH4";"Dirac; Curie"
+12;2026-10-05;08:00;09:30;Logic;B 2;PH4;Boole
+13;2026-10-05;10:00;11:30;Ethics;"B 1, B 2";PH5;Dirac
+`;
+const CELL_MAP = {
+  time: '{date}T{start}:00Z',
+  endTime: '{date}T{end}:00Z',
+  roomId: { from: 'room', split: ',' },
+  studyGroup: { from: 'groups', split: ',' },
+  lecturer: { from: 'teachers', split: ';' },
+};
+
+test('each of several values in a cell is found, free, listed and in conflict', async (t) => {
+  const path = join(t.testdir(), 'cells.csv');
+  await writeFile(path, CELLS);
+  const timetable = await timetableOf(path, { fieldMap: CELL_MAP });
+  const lessonsOf = (query: ScheduleQuery): (string | null)[] => [
+    ...new Set(timetable.find(query).events.map(({ title }) => title)),
+  ];
+  t.strictSame(lessonsOf({ studyGroup: 'PH4' }), ['Logic', 'Optics']);
+  t.strictSame(lessonsOf({ studyGroup: 'PH5' }).sort(), ['Ethics', 'Optics']);
+  const clashes = timetable.conflicts().conflicts;
+  t.strictSame(
+    clashes.map(({ by, key, events }) => [by, key, new Set(events.map(({ title }) => title)).size]),
+    [['group', 'PH4', 2]],
+    'a lesson never conflicts with itself',
+  );
+  const freeAt = (startTime: string): (string | null)[] =>
+    timetable
+      .free({ by: 'room', startTime, endTime: startTime.replace(':00:', ':30:') })
+      .free.map(({ id }) => id);
+  t.strictSame([freeAt('2026-10-05T08:00:00Z'), freeAt('2026-10-05T10:00:00Z')], [[], []]);
+  t.strictSame(
+    timetable.directory('groups').entries.map(({ name }) => name),
+    ['PH4', 'PH5'],
+  );
+  await timetable.close();
+});
+
+/** Gives all records first, and then the changes that a test sets. */
+class Changing implements RecordSource {
+  readonly name = 'changing records';
+  #version = 1;
+  readonly #records: readonly object[];
+  delta: { readonly upserts: readonly object[]; readonly removals: readonly string[] } | null = null;
+
+  constructor(records: readonly object[]) {
+    this.#records = records;
+  }
+
+  load({ previous }: RecordLoadOptions): RecordLoad {
+    if (previous === null || this.delta === null)
+      return { records: this.#records, version: `${this.#version}` };
+    this.#version++;
+    return { ...this.delta, version: `${this.#version}` };
+  }
+}
+
+test('a change or a removal of a record takes all of its rows', async (t) => {
+  const record = (id: string, studyGroup: unknown) => ({ id, ...EIGHT, roomId: 'A', studyGroup });
+  const source = new Changing([
+    record('1', ['a', 'b', 'c']),
+    record('2', ['a']),
+    record('3', 'a'),
+    { ...record('4', ['a', 'b']), lessonId: 'shared' },
+    { ...record('5', ['a', 'b']), lessonId: 'shared' },
+  ]);
+  const timetable = await timetableOf(source);
+  const groups = (): string[] =>
+    timetable
+      .find()
+      .events.map(({ studyGroup }) => `${studyGroup}`)
+      .sort();
+  const idsOf = (studyGroup: string): string[] => timetable.find({ studyGroup }).events.map(({ id }) => id);
+  t.equal(groups().join(''), 'aaaaabbbc');
+  const before = idsOf('b');
+  source.delta = {
+    upserts: [record('1', ['b', 'd']), record('3', ['e', 'f'])],
+    removals: ['4'],
+  };
+  await timetable.refresh();
+  t.equal(groups().join(''), 'aabbdef');
+  t.ok(
+    idsOf('b').every((id) => before.includes(id)),
+    'the id of a value that stays is the same',
+  );
+  source.delta = { upserts: [record('1', 'z'), { ...record('3', ['e']), roomId: 7 }], removals: ['2', '9'] };
+  await timetable.refresh();
+  t.equal(groups().join(''), 'abez');
+  t.equal(idsOf('z')[0], '1', 'a text is one value');
+  source.delta = { upserts: [], removals: ['1', '3', '5'] };
+  await timetable.refresh();
+  t.equal(groups().join(''), '');
+  await timetable.close();
+});
+
+test('a refused row names the id of its record, and a good change mends it', async (t) => {
+  const bad = { id: '1', ...EIGHT, studyGroup: ['a', 'x'.repeat(2000)] };
+  const source = new Changing([bad]);
+  const timetable = await timetableOf(source);
+  t.match(await timetable.ready, {
+    events: 1,
+    rejected: 1,
+    rejections: [{ id: '1', position: { id: '1' } }],
+  });
+  source.delta = { upserts: [{ ...bad, studyGroup: ['a', 'b'] }], removals: [] };
+  await timetable.refresh();
+  t.match(timetable.summary, { events: 2, rejected: 0 });
   await timetable.close();
 });
