@@ -331,6 +331,16 @@ export const UPSTREAM_PAGES_MAX = 10_000;
 export const UPSTREAM_BYTES_MAX: number = 2 * ROW_BYTES_MAX;
 /** Longest Retry-After that is honoured: a day. */
 export const RETRY_AFTER_MS_MAX: number = 24 * 3600 * 1000;
+/** A JSON document whose records an expression gives: 200,000 records of 300 bytes. It is parsed as a whole. */
+export const RECORDS_BYTES_MAX: number = 64 * MIB;
+/** Longest time of an expression, which keeps its thread busy: below the 33 s after which a silent thread is ended. */
+export const RECORDS_EXPRESSION_MS_MAX = 20_000;
+/** Levels of calls of an expression: each takes about ten frames of the stack. */
+export const RECORDS_DEPTH_MAX = 200;
+/** Records of one document: 64 MiB hold a million of 64 bytes. */
+export const RECORDS_MAX = 1_000_000;
+/** Names of a document that a message lists. */
+export const RECORDS_SHOWN_MAX = 10;
 /** A timetable file: 100 sources of 2 KB. Parsing 256 KiB of YAML takes 0.2 s, once for each change. */
 export const TIMETABLE_FILE_BYTES_MAX: number = 256 * KIB;
 /** Values of a timetable file, those that its aliases repeat included: one for each two bytes of a line of 13. */

@@ -1,11 +1,12 @@
 import type { LecternError } from '../errors.js';
 import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
+import type { ReadRules } from '../model/read-rules.js';
 import { formatInstant } from '../model/time.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters, type SnapshotSummary } from '../snapshot/summary.js';
-import type { PartsReport, SourceFormat } from '../source/source.js';
+import type { CsvDialect, PartsReport, Source, SourceFormat } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { loadImage } from '../thread/load-image.js';
 import { ColumnLook } from './column-look.js';
@@ -43,7 +44,7 @@ export async function inspect(
   asJson: boolean,
 ): Promise<number> {
   const named = await readSource(source, reading);
-  const { rules } = named;
+  const rules = { ...named.rules, header: named.rules.header ?? 'guess' } as const;
   const opened = sourceOfSpec(named.spec);
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
@@ -63,15 +64,17 @@ export async function inspect(
     const inspection = inspectImage(loaded.image);
     progress.clear();
     const proposal = proposalFor(look, named, reading, inspection.summary);
-    const { format, gzipped, bytesRead, expanded } = loaded.source;
+    const { format, gzipped, bytesRead, expanded, csv } = loaded.source;
+    const records = inspection.summary.events === 0 ? await recordsWithin(opened, rules) : null;
     const rejectionGroups = groupRejections(inspection.summary);
     const facts = {
       source: { name: opened.name, ...loaded.source, ...countsOf(found) },
       ...inspection,
       rejectionGroups,
+      ...(records === null ? {} : { records }),
     };
-    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatFound(found)}${formatExpanded(expanded)}`;
-    const columns = describeColumns(look, proposal);
+    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatDialect(csv)}${formatFound(found)}${formatExpanded(expanded)}`;
+    const columns = [...describeRecords(records, named), ...describeColumns(look, proposal)];
     writeOut(
       asJson
         ? `${JSON.stringify({ ...facts, columns: look.columns, proposal }, null, 2)}\n`
@@ -80,6 +83,7 @@ export async function inspect(
     return inspection.summary.events === 0 ? EXIT_FAILURE : 0;
   } catch (error) {
     progress.clear();
+    const records = await recordsWithin(opened, rules);
     // If the map names a wrong column, the report shows the existing ones.
     const proposal = proposalFor(look, named, reading, null);
     if (asJson) {
@@ -89,16 +93,56 @@ export async function inspect(
         error: { code, message },
         columns: look.columns,
         proposal,
+        ...(records === null ? {} : { records }),
       };
       writeOut(`${JSON.stringify(facts, null, 2)}\n`);
     } else {
-      const columns = describeColumns(look, proposal);
+      const columns = [...describeRecords(records, named), ...describeColumns(look, proposal)];
       if (columns.length > 0) writeOut(`${columns.join('\n\n')}\n`);
     }
     throw error;
   } finally {
     progress.clear();
   }
+}
+
+/** The expression that gives the records within one JSON document; null if there is none. */
+async function recordsWithin(source: Source, rules: ReadRules): Promise<string | null> {
+  if (rules.records !== undefined || source.readOnce || source.find !== undefined) return null;
+  let document: unknown;
+  try {
+    await source.load(
+      { row() {}, fault() {} },
+      {
+        rules: { ...rules, fieldMap: undefined, records: '{"document": $}' },
+        onRecord(value) {
+          ({ document } = value as { document: unknown });
+          return false;
+        },
+      },
+    );
+  } catch {
+    // It is no JSON document.
+    return null;
+  }
+  const { proposeRecords } = await import('../source/formats/nested-json.js');
+  return proposeRecords(document);
+}
+
+function describeRecords(records: string | null, { args }: Pick<ReadSource, 'args'>): string[] {
+  if (records === null) return [];
+  const lines = ['sources:', `  - from: ${args[0]}`, `    records: ${JSON.stringify(records)}`];
+  return [
+    ['the records lie within the document; in a timetable file:', ...lines.map((line) => `  ${line}`)].join(
+      '\n',
+    ),
+  ];
+}
+
+function formatDialect(csv: CsvDialect | undefined): string {
+  if (csv === undefined) return '';
+  const header = csv.hasHeader ? '' : ', without a header: its columns are column 1, column 2, …';
+  return `, with ${JSON.stringify(csv.delimiter)} between cells${header}`;
 }
 
 /** Counts for several sources, a folder or a glob. */

@@ -10,6 +10,7 @@ import type { IdentifierMode } from '../model/event.js';
 import type { FieldMap, ReadRules, WeeklyPattern } from '../model/read-rules.js';
 import { fieldMapFault } from '../source/field-map.js';
 import { readSmallFile } from '../source/json-file.js';
+import { preparePatterns } from '../source/map-value.js';
 import { patternFaults } from '../source/pattern/weekly-rows.js';
 import { hidePassword, isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { POSTGRES_RULES } from '../source/postgres/postgres-spec.js';
@@ -41,6 +42,7 @@ export async function readTimetableFile(path: string): Promise<TimetablePlan> {
   const read = await readYaml(text, path);
   const planning = new Planning(read, dirname(resolve(path)), resolve(path));
   planning.faults.found.push(...read.faults);
+  await planning.checkExpressions(read.value);
   return planning.planOf(read.value);
 }
 
@@ -69,6 +71,22 @@ class Planning {
     this.#written = written;
     this.#folder = folder;
     this.#path = path;
+  }
+
+  /** Loads the engines of patterns and expressions, and checks the expressions. */
+  async checkExpressions(given: unknown): Promise<void> {
+    const { sources } = (given ?? {}) as { readonly sources?: unknown };
+    for (const [n, source] of Array.isArray(sources) ? sources.entries() : []) {
+      const { fields, records } = (source ?? {}) as {
+        readonly fields?: FieldMap;
+        readonly records?: unknown;
+      };
+      await preparePatterns(fields);
+      if (typeof records !== 'string') continue;
+      const { recordsFault } = await import('../source/formats/nested-json.js');
+      const fault = await recordsFault(records);
+      if (fault !== null) this.faults.add(`sources[${n}].records`, fault);
+    }
   }
 
   planOf(given: unknown): TimetablePlan {

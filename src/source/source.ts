@@ -131,12 +131,21 @@ export type SourceFormat =
   | 'memory'
   | 'mixed';
 
+/** How a CSV source is written. */
+export interface CsvDialect {
+  readonly delimiter: string;
+  /** Whether the first row names the columns. */
+  readonly hasHeader: boolean;
+}
+
 export interface ReadSummary {
   readonly format: SourceFormat;
   readonly gzipped: boolean;
   readonly bytesRead: number;
   /** Present only for calendars with recurring events. */
   readonly expanded?: ExpansionWindow;
+  /** Present only for CSV. */
+  readonly csv?: CsvDialect;
   /** Present if the source has ended, but its last record looks cut. */
   readonly endsCut?: true;
 }

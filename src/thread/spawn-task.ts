@@ -34,7 +34,7 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   const { signal, chunks } = options;
   signal?.throwIfAborted();
   const start = await prepareThread('/thread/task-worker.ts', () =>
-    textOf(task.task === 'load' && hasDatabase(task.source) ? 'database' : task.task),
+    textOf(task.task === 'load' && needsClients(task) ? 'database' : task.task),
   );
   signal?.throwIfAborted();
   const worker = start({
@@ -63,8 +63,8 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
 }
 
 /**
- * The clients of PostgreSQL and NATS are as large as all other code, so only tasks that need a client get the
- * script with clients.
+ * The clients of PostgreSQL and NATS, and the engine of JSONata, are as large as all other code, so only tasks that need
+ * one of them get the script with them.
  */
 export async function textOf(kind: Task['task'] | 'database'): Promise<string> {
   return kind === 'fetch-image' || kind === 'database'
@@ -87,8 +87,10 @@ function silenceOf(source: LoadTask['source']): LecternError {
   );
 }
 
-function hasDatabase(source: LoadTask['source']): boolean {
-  return source.kind === 'merged' ? source.specs.some(hasDatabase) : source.kind === 'postgres';
+function needsClients({ source, rules }: Pick<LoadTask, 'source' | 'rules'>): boolean {
+  if (source.kind === 'merged') return source.specs.some((each) => needsClients({ source: each, rules }));
+  const own = 'rules' in source ? source.rules : undefined;
+  return source.kind === 'postgres' || (own?.records ?? rules.records) !== undefined;
 }
 
 /**

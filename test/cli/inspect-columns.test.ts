@@ -109,7 +109,7 @@ test('for a real table of courses, the report says what is missing', {
 }, async (t) => {
   const outcome = await runHere(t, ['inspect', RPI]);
   t.equal(outcome.code, 1);
-  t.match(outcome.stdout, /: csv, 1\.8 MB\n/);
+  t.match(outcome.stdout, /: csv, 1\.8 MB, with "," between cells\n/);
   t.match(
     outcome.stdout,
     /a field map cannot be proposed:\n {2}the dates of lessons are missing: course_days_of_the_week holds days of the week, and course_start_date and course_end_date look like the first and the last day\. /,

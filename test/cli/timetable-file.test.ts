@@ -84,3 +84,21 @@ test('serve takes a timetable file, and says in /health which source fails', asy
   });
   t.match(warned.at(-1), { source: 'Other', state: 'stale' });
 });
+
+test('inspect tells the expression for nested records, the delimiter and a missing header', async (t) => {
+  const folder = t.testdir({
+    'nested.json': JSON.stringify(
+      { days: { Mo: [{ start: '08:00', title: 'x' }], Tu: [{ start: '09:00', title: 'y' }] } },
+      null,
+      2,
+    ),
+    'plain.csv': '05.10.2026|08:00|Algebra\n06.10.2026|08:00|Logic\n',
+  });
+  const nested = await runHere(t, ['inspect', join(folder, 'nested.json')]);
+  t.match(
+    nested.stdout,
+    /the records lie within the document; in a timetable file:\n {2}sources:\n.*\n {6}records: "days.\*\[\]"/,
+  );
+  const plain = await runHere(t, ['inspect', join(folder, 'plain.csv')]);
+  t.match(plain.stdout, /with "\|" between cells, without a header: its columns are column 1/);
+});

@@ -6,7 +6,8 @@ const LF = 0x0a;
 /**
  * The recognised delimiters. At equal scores the first wins, so the comma is last: texts often have commas.
  */
-const DELIMITERS = ['\t', ';', ','].map((delimiter) => delimiter.charCodeAt(0));
+const DELIMITERS = ['\t', ';', '|', ','].map((delimiter) => delimiter.charCodeAt(0));
+const BAR = 0x7c;
 const ROWS_COMPARED = 50;
 /** The first line that names the delimiter, as Excel writes and reads it. */
 const SEPARATOR_LINE = /^"?sep=([^\w\s"]|\t)"?(?:\r\n|\r|\n|$)/i;
@@ -17,16 +18,22 @@ export interface Dialect {
   readonly skip: number;
 }
 
-/** @param head the first bytes. @returns null if the first row has fewer than two columns */
-export function recogniseDialect(head: Buffer): Dialect | null {
+/**
+ * @param head the first bytes
+ * @param given the byte between cells, if it is known
+ * @returns null if the first row has fewer than two columns
+ */
+export function recogniseDialect(head: Buffer, given?: number): Dialect | null {
   const separator = SEPARATOR_LINE.exec(head.toString('latin1', 0, 16));
   if (separator !== null) {
-    return { delimiter: (separator[1] as string).charCodeAt(0), skip: separator[0].length };
+    return { delimiter: given ?? (separator[1] as string).charCodeAt(0), skip: separator[0].length };
   }
+  if (given !== undefined) return { delimiter: given, skip: 0 };
   let best: { delimiter: number; columns: number; equal: number } | null = null;
   for (const delimiter of DELIMITERS) {
     const [columns = 0, ...counts] = countCells(head, delimiter);
-    if (columns < 2) continue;
+    // Sentences may have one bar.
+    if (columns < (delimiter === BAR ? 3 : 2)) continue;
     const equal =
       counts.length === 0 ? 1 : counts.filter((count) => count === columns).length / counts.length;
     const isBetter = best === null || equal > best.equal || (equal === best.equal && columns > best.columns);

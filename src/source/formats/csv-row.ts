@@ -51,7 +51,7 @@ export class RowScanner {
   stoppedAt = 0;
   /** Line breaks of the row before the present cell. */
   breaksBefore = 0;
-  readonly #delimiter: number;
+  readonly delimiter: number;
   readonly #stopsPlain: Uint8Array;
   #state = CELL_BEGINS;
   #cellStart = 0;
@@ -60,7 +60,7 @@ export class RowScanner {
   #lastCr = -1;
 
   constructor(delimiter: number) {
-    this.#delimiter = delimiter;
+    this.delimiter = delimiter;
     this.#stopsPlain = tableOf(delimiter, CR, LF);
   }
 
@@ -117,7 +117,7 @@ export class RowScanner {
         while (at < end && STOPS_QUOTED[bytes[at] as number] === 0) at++;
         continue;
       }
-      if (byte === this.#delimiter) {
+      if (byte === this.delimiter) {
         this.#endCell(state, at - row);
         this.#beginCell(at + 1 - row);
         state = CELL_BEGINS;

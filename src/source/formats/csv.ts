@@ -8,6 +8,7 @@ import { viewOf } from '../../structures/byte-strings.js';
 import { quickHash } from '../../structures/quick-hash.js';
 import { type Names, NULL, namesOf } from '../../structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
+import type { CsvDialect } from '../source.js';
 import { recogniseDialect } from './csv-dialect.js';
 import { ESCAPED_CELL, INCOMPLETE, OPEN_QUOTE, PLAIN_CELL, RowScanner } from './csv-row.js';
 import { type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
@@ -15,11 +16,13 @@ import { type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarg
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
+/** Stands for a delimiter of several bytes; it is no character of texts. */
+const UNIT_SEPARATOR = '\x1f';
 
 /**
- * CSV with a header line (RFC 4180): delimited by comma, semicolon or tab, with lines that end in LF, CR LF
- * or CR. An empty cell becomes null, and a pair of quotes an empty text.
- * Rows of empty cells are skipped.
+ * CSV (RFC 4180): delimited by comma, semicolon, tab or bar, or by the character of the rules, with lines that end in
+ * LF, CR LF or CR. An empty cell becomes null, and a pair of quotes an empty text. Rows of empty cells are skipped. The
+ * first row is the header, unless the rules name the columns, or say that there is none.
  */
 export class CsvReader implements FormatReader {
   readonly format = 'csv';
@@ -30,6 +33,12 @@ export class CsvReader implements FormatReader {
   readonly #sourceName: string;
   readonly #table: FieldTable;
   readonly #encoding: string | undefined;
+  readonly #delimiter: Buffer | null;
+  readonly #givenHeader: ReadRules['header'];
+  /** Whether columns without names can be used. */
+  readonly #takesNumbers: boolean;
+  /** The last bytes, if a delimiter of several bytes may begin with them. */
+  #begun: Buffer = Buffer.alloc(0);
   /** The first bytes, until the delimiter is known. */
   #head: Buffer | null = Buffer.alloc(0);
   #scanner: RowScanner = new RowScanner(0);
@@ -50,13 +59,25 @@ export class CsvReader implements FormatReader {
   #bytesRead = 0;
   #bytesReread = 0;
 
-  constructor(sourceName: string, table: FieldTable, { encoding }: ReadRules) {
+  constructor(sourceName: string, table: FieldTable, { encoding, delimiter, header, fieldMap }: ReadRules) {
     this.#sourceName = sourceName;
     this.#table = table;
     this.#encoding = encoding;
+    this.#delimiter = delimiter === undefined ? null : Buffer.from(delimiter);
+    this.#givenHeader = header;
+    this.#takesNumbers = header === 'guess' || /\bcolumn \d/.test(JSON.stringify(fieldMap ?? {}));
   }
 
-  push(chunk: Buffer): void {
+  /** What was guessed or given. */
+  get csv(): CsvDialect | undefined {
+    const header = this.#header;
+    if (header === null) return undefined;
+    const given = this.#delimiter?.toString();
+    return { delimiter: given ?? String.fromCharCode(this.#scanner.delimiter), hasHeader: header.isRead };
+  }
+
+  push(given: Buffer): void {
+    const chunk = this.#delimiter === null || this.#delimiter.length === 1 ? given : this.#oneByteEach(given);
     this.#bytesRead += chunk.length;
     if (this.#head === null) {
       this.#read(chunk);
@@ -64,6 +85,17 @@ export class CsvReader implements FormatReader {
     }
     this.#head = Buffer.concat([this.#head, chunk]);
     if (this.#head.length >= CSV_HEAD_BYTES) this.#begin(this.#head);
+  }
+
+  /** Puts one byte in the place of each delimiter of several bytes, because rows are scanned byte by byte. */
+  #oneByteEach(given: Buffer): Buffer {
+    const delimiter = this.#delimiter as Buffer;
+    const bytes = this.#begun.length === 0 ? given : Buffer.concat([this.#begun, given]);
+    let kept = Math.min(delimiter.length - 1, bytes.length);
+    while (kept > 0 && !delimiter.subarray(0, kept).equals(bytes.subarray(bytes.length - kept))) kept--;
+    this.#begun = Buffer.from(bytes.subarray(bytes.length - kept));
+    const text = bytes.toString('latin1', 0, bytes.length - kept);
+    return Buffer.from(text.replaceAll(delimiter.toString('latin1'), UNIT_SEPARATOR), 'latin1');
   }
 
   finish(): void {
@@ -76,12 +108,15 @@ export class CsvReader implements FormatReader {
 
   #begin(head: Buffer): void {
     this.#head = null;
-    const dialect = recogniseDialect(head);
+    const given = this.#delimiter;
+    const byte = given === null ? undefined : given.length > 1 ? UNIT_SEPARATOR.charCodeAt(0) : given[0];
+    const dialect = recogniseDialect(head, byte);
     if (dialect === null) {
       throw this.#malformed(
-        'the header line has one column; expected names separated by comma, semicolon or tab',
+        'the header line has one column; expected names separated by comma, semicolon, tab or |',
       );
     }
+    if (Array.isArray(this.#givenHeader)) this.#header = headerOf(this.#givenHeader, this.#table, false);
     this.#scanner = new RowScanner(dialect.delimiter);
     if (dialect.skip > 0) this.#line++;
     this.#read(head.subarray(dialect.skip));
@@ -234,11 +269,8 @@ export class CsvReader implements FormatReader {
   /** @returns false if the row was rejected */
   #takeRow(bytes: Buffer, view: DataView, from: number, to: number): boolean {
     if (to === from) return true;
-    const header = this.#header;
-    if (header === null) {
-      this.#takeHeader(bytes.subarray(from, to));
-      return true;
-    }
+    const header = this.#header ?? this.#takeHeader(bytes.subarray(from, to));
+    if (header === null) return true;
     if (to - from > RECORD_BYTES_MAX) {
       this.#table.fault(rejectTooLarge(this.#position(), to - from));
       return false;
@@ -300,16 +332,22 @@ export class CsvReader implements FormatReader {
     return `the row has ${count} cell${count === 1 ? '' : 's'}; expected ${columns}, as the header has${hint}`;
   }
 
-  #takeHeader(row: Buffer): void {
+  /** @returns null if the row was the header; otherwise the row is a record, too */
+  #takeHeader(row: Buffer): CsvHeader | null {
     const { count } = this.#scanner;
     if (row.length > RECORD_BYTES_MAX)
       throw this.#malformed(rejectTooLarge({ record: 1 }, row.length).detail);
     if (!isUtf8(row)) throw this.#malformed(rejectNotUtf8({ record: 1 }, row, this.#encoding).detail);
     const problem = this.#problemOf(row.includes(0), count);
     if (problem !== null) throw this.#malformed(problem);
-    const columns = readCsvHeader(this.#textsOf(row), count);
+    const given = this.#givenHeader;
+    const texts = this.#textsOf(row);
+    const isData = typeof given !== 'boolean' && this.#takesNumbers && dataIn(texts) !== null;
+    const hasNames = given !== false && !isData;
+    const columns = readCsvHeader(hasNames ? texts : texts.map(() => ''), count, given === true || !hasNames);
     if ('problem' in columns) throw this.#malformed(columns.problem);
-    this.#header = headerOf(columns, this.#table);
+    this.#header = headerOf(columns, this.#table, hasNames);
+    return hasNames ? null : this.#header;
   }
 
   #textsOf(row: Buffer): string[] {
@@ -340,6 +378,13 @@ const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?!\d)/;
 const TIME = /^\d{1,2}[:.]\d\d(?::\d\d)?\s*(?:[ap]\.?m\.?)?$/i;
 const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
 
+/** A cell that is data and no name of a column; null if all may be names. */
+function dataIn(texts: readonly string[]): string | null {
+  const given = texts.map((text) => text.trim());
+  const data = given.flatMap((name) => [UUID, DATE, TIME].flatMap((form) => form.exec(name)?.[0] ?? []))[0];
+  return data ?? (given.every((name) => NUMBER.test(name)) ? (given[0] ?? '') : null);
+}
+
 /** The columns of a CSV source. */
 interface CsvHeader {
   readonly columns: readonly string[];
@@ -347,14 +392,17 @@ interface CsvHeader {
   readonly places: Int32Array;
   /** The columns that are listed as not served. */
   readonly names: Names;
+  /** Whether the first row names the columns. */
+  readonly isRead: boolean;
 }
 
-function headerOf(columns: readonly string[], table: FieldTable): CsvHeader {
+function headerOf(columns: readonly string[], table: FieldTable, isRead: boolean): CsvHeader {
   const places = table.placesOf(columns);
   return {
     columns,
     places: Int32Array.from(places, (place) => place ?? LEFT_OUT),
     names: namesOf(columns.filter((_, n) => places[n] === undefined)),
+    isRead,
   };
 }
 
@@ -363,22 +411,24 @@ function headerOf(columns: readonly string[], table: FieldTable): CsvHeader {
  *
  * @param texts the first CSV_COLUMNS_MAX cells at most
  * @param count number of all cells
+ * @param isSure whether these are names, whatever they look like
  * @returns the names, or why this is not a header
  */
 function readCsvHeader(
   texts: readonly string[],
   count: number,
+  isSure: boolean,
 ): readonly string[] | { readonly problem: string } {
   if (count > CSV_COLUMNS_MAX) {
     return { problem: `the header has ${count} columns; expected at most ${CSV_COLUMNS_MAX}` };
   }
   const given = texts.map((text) => text.trim());
-  const data = given.flatMap((name) => [UUID, DATE, TIME].flatMap((form) => form.exec(name)?.[0] ?? []))[0];
-  if (data !== undefined || given.every((name) => NUMBER.test(name))) {
-    const shown = JSON.stringify((data ?? given[0] ?? '').slice(0, SHOWN_CHARACTERS_MAX));
-    return {
-      problem: `it looks like data, not like a header: found ${shown}; expected the names of the columns`,
-    };
+  const data = isSure ? null : dataIn(texts);
+  if (data !== null) {
+    const shown = JSON.stringify(data.slice(0, SHOWN_CHARACTERS_MAX));
+    const found = `it looks like data, not like a header: found ${shown}`;
+    const remedy = 'or, in a timetable file, header: with their names';
+    return { problem: `${found}; expected the names of the columns, ${remedy}` };
   }
   const columns: string[] = [];
   const taken = new Set(given);

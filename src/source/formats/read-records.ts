@@ -97,7 +97,7 @@ export async function readRecords(
   const last = transcoder.finish();
   if (reader !== null) reader.push(last);
   else reader = (await beginWith(Buffer.concat([untold.all, last]), true)) as FormatReader;
-  reader.finish();
+  await reader.finish();
   for (const _step of reader.rest?.() ?? []) {
     options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
     await nextTurn();
@@ -113,6 +113,7 @@ export async function readRecords(
     gzipped,
     bytesRead,
     ...(reader.expanded === undefined ? {} : { expanded: reader.expanded }),
+    ...(reader.csv === undefined ? {} : { csv: reader.csv }),
     ...(reader.endsCut === true ? { endsCut: true } : {}),
   };
 }
@@ -148,20 +149,36 @@ async function begin(
   { sourceName, rules = DEFAULT_RULES, onRecord }: ReadOptions,
   onTable: (table: FieldTable) => void,
 ): Promise<FormatReader | null> {
-  const sniffed = sniff(head, ended);
+  const sniffed = sniffedBy(rules, sniff(head, ended), head);
   if (sniffed === null) return null;
   if ('problem' in sniffed) throw malformed(sourceName, sniffed.problem);
   if (PLAIN_TEXT.has(sniffed.format) && rules.encoding === undefined) {
     const problem = foreignText(head);
     if (problem !== null) throw malformed(sourceName, problem);
   }
-  const Reader = await READERS[sniffed.format]();
+  const Reader = rules.records === undefined ? await READERS[sniffed.format]() : await nestedReader();
   await preparePatterns(rules.fieldMap);
   const table = new FieldTable(sink, sniffed.format, rules, sourceName, onRecord);
   onTable(table);
   const reader = new Reader(sourceName, table, rules);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
   return reader;
+}
+
+async function nestedReader(): Promise<ReaderClass> {
+  return (await import('./nested-json.js')).NestedJsonReader;
+}
+
+/** The format, with what the rules say of it. */
+function sniffedBy({ delimiter, records }: ReadRules, sniffed: Sniffed | null, head: Buffer): Sniffed | null {
+  if (sniffed === null) return null;
+  if (records !== undefined && !('format' in sniffed && /^(?:ndjson|json-array)$/.test(sniffed.format)))
+    return {
+      problem: `records is an expression over JSON; ${'format' in sniffed ? `found ${sniffed.format}` : sniffed.problem}`,
+    };
+  // Cells may be parted by a character that is not recognised.
+  const isText = delimiter !== undefined && 'problem' in sniffed && head.some((byte) => !isWhiteSpace(byte));
+  return isText ? { format: 'csv', skip: head[0] === 0xef && head[1] === 0xbb ? 3 : 0 } : sniffed;
 }
 
 /** Cuts long chunks, so that no step blocks the event loop for long. */
@@ -370,7 +387,6 @@ function describe(head: Buffer, text: string, start: number): string {
   if (head.toString('latin1', TAR_MARK_AT, TAR_MARK_AT + 5) === 'ustar') return 'a tar archive: unpack it';
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {
-    if (/[^|]\|[^|]+\|/.test(line)) return 'cells separated by |: make sep=| the first line';
     const cut = line.length > LINE_CHARACTERS_SHOWN ? '…' : '';
     return `the text ${JSON.stringify(line.slice(0, LINE_CHARACTERS_SHOWN).toWellFormed())}${cut}`;
   }

@@ -6,7 +6,7 @@ import type { ExpansionWindow } from '../../model/expansion.js';
 import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import type { FieldTable } from '../field-map.js';
-import type { SourceFormat } from '../source.js';
+import type { CsvDialect, SourceFormat } from '../source.js';
 import { expectedText } from './text-encoding.js';
 
 const QUOTE = 0x22;
@@ -25,9 +25,10 @@ export interface FormatReader {
   readonly selfDelimiting: boolean;
   readonly endsCut?: boolean;
   readonly expanded?: ExpansionWindow | undefined;
+  readonly csv?: CsvDialect | undefined;
   /** The caller may overwrite the bytes afterwards. */
   push(chunk: Buffer): void;
-  finish(): void;
+  finish(): void | Promise<void>;
   /** Gives the remaining records after `finish`, with some milliseconds of work at each step. */
   rest?(): Iterable<void>;
 }

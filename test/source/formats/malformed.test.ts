@@ -39,7 +39,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   'latin-1.csv':
     'line 3 holds the byte dc, which is not UTF-8; expected UTF-8 text; it looks like windows-1252 (Latin 1): give --encoding windows-1252',
   'no-header.csv':
-    'line 1: it looks like data, not like a header: found "00000001-0000-4000-8000-000000000000"; expected the names of the columns',
+    'line 1: it looks like data, not like a header: found "00000001-0000-4000-8000-000000000000"; expected the names of the columns, or, in a timetable file, header: with their names',
   'spreadsheet.ods': `line 1, column 1: found a LibreOffice spreadsheet (.ods): ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped`,
   'workbook.xls': `line 1, column 1: found an old Office document, such as .xls: ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped`,
   'workbook.xlsx': `line 1, column 1: found an Excel workbook (.xlsx): ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped`,

@@ -17,11 +17,6 @@ const FILES: readonly (readonly [name: string, bytes: Buffer, problem: RegExp])[
   ['a 7z archive', Buffer.from('377abcaf271c0004', 'hex'), /found a 7z archive: unpack it;/],
   ['a RAR archive', Buffer.from('Rar!\x1a\x07\x01\x00'), /found a RAR archive: unpack it;/],
   ['a PDF document', Buffer.from('%PDF-1.7\n'), /found a PDF document: a timetable needs a table/],
-  [
-    'cells separated by |',
-    Buffer.from('id|time|title\n1|2|3\n'),
-    /found cells separated by \|: make sep=\| the first line;/,
-  ],
   ['other bytes', Buffer.from([0, 1, 0, 2]), /found the bytes 00 01 00 02 \(hexadecimal\);/],
   ['one bar', Buffer.from('this | that\n'), /found the text "this \| t"…;/],
 ];

@@ -1,0 +1,219 @@
+/**
+ * One JSON document whose records lie somewhere within it. A JSONata expression gives the records. The expression is
+ * bounded in time, depth and results; the memory of the document is judged before it is parsed.
+ */
+import { getHeapStatistics } from 'node:v8';
+import type { Expression, JsonataOptions } from 'jsonata';
+import { LecternError } from '../../errors.js';
+import {
+  RECORDS_BYTES_MAX,
+  RECORDS_DEPTH_MAX,
+  RECORDS_EXPRESSION_MS_MAX,
+  RECORDS_MAX,
+  RECORDS_SHOWN_MAX,
+} from '../../limits.js';
+import { describeJsonFault } from '../../model/json-fault.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import { quoteEscaped } from '../../model/text.js';
+import type { FieldTable } from '../field-map.js';
+import { type FormatReader, malformed } from './reader.js';
+
+/** Records given to the table in one step: 10 ms. */
+const RECORDS_AT_ONCE = 1000;
+
+/** Estimated bytes on the heap: of an object or array, and of a value or key. */
+const CONTAINER_BYTES = 64;
+const VALUE_BYTES = 32;
+
+/** Why an expression cannot be used, as a clause; null if it can. */
+export async function recordsFault(expression: string): Promise<string | null> {
+  try {
+    await compile(expression);
+    return null;
+  } catch (error) {
+    const { position, message } = error as { readonly position?: number; readonly message: string };
+    return `it is no expression of JSONata: ${position === undefined ? '' : `character ${position}: `}${message}`;
+  }
+}
+
+/** The engine of JSONata runs patterns only by `exec`, so patterns run in linear time. */
+async function compile(expression: string, msMax: number = RECORDS_EXPRESSION_MS_MAX): Promise<Expression> {
+  const [{ default: jsonata }, { RE2JS }] = await Promise.all([import('jsonata'), import('re2js')]);
+  class LinearPattern {
+    lastIndex = 0;
+    readonly #pattern: InstanceType<typeof RE2JS>;
+    readonly #isGlobal: boolean;
+
+    constructor({ source, flags, ignoreCase, multiline }: RegExp) {
+      const own = (ignoreCase ? RE2JS.CASE_INSENSITIVE : 0) | (multiline ? RE2JS.MULTILINE : 0);
+      this.#pattern = RE2JS.compile(source, own);
+      this.#isGlobal = flags.includes('g');
+    }
+
+    exec(text: string): RegExpExecArray | null {
+      const matcher = this.#pattern.matcher(text);
+      if (!matcher.find(this.lastIndex)) return null;
+      if (this.#isGlobal) this.lastIndex = matcher.end();
+      const groups = Array.from(
+        { length: matcher.groupCount() + 1 },
+        (_, n) => matcher.group(n) ?? undefined,
+      );
+      return Object.assign(groups, { index: matcher.start(), input: text }) as unknown as RegExpExecArray;
+    }
+  }
+  const options: JsonataOptions = {
+    timeout: msMax,
+    stack: RECORDS_DEPTH_MAX,
+    sequence: RECORDS_MAX,
+    RegexEngine: LinearPattern as unknown as RegExpConstructor,
+  };
+  return jsonata(expression, options);
+}
+
+export class NestedJsonReader implements FormatReader {
+  readonly format = 'json-array';
+  readonly selfDelimiting = true;
+  records = 0;
+  readonly #sourceName: string;
+  readonly #table: FieldTable;
+  readonly #expression: string;
+  readonly #msMax: number | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  #values: readonly unknown[] = [];
+
+  /** @param msMax longest time of the expression */
+  constructor(sourceName: string, table: FieldTable, { records = '$' }: ReadRules, msMax?: number) {
+    this.#msMax = msMax;
+    this.#sourceName = sourceName;
+    this.#table = table;
+    this.#expression = records;
+  }
+
+  push(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > RECORDS_BYTES_MAX) {
+      const problem = `it has more than ${RECORDS_BYTES_MAX} bytes, the most of a document whose records an expression gives`;
+      throw new LecternError('source-too-large', `cannot read ${this.#sourceName}: ${problem}`);
+    }
+    this.#chunks.push(Buffer.from(chunk));
+  }
+
+  async finish(): Promise<void> {
+    const document = this.#parse();
+    const expression = await compile(this.#expression, this.#msMax).catch((error: Error) => {
+      throw this.#failed(error);
+    });
+    // Without copies of its own: an expression cannot change the document.
+    const found: unknown = await expression.evaluate(document).catch((error: Error) => {
+      throw this.#failed(error);
+    });
+    if (found === undefined || found === null) {
+      const names = typeof document === 'object' && document !== null ? Object.keys(document) : [];
+      const shown = names.slice(0, RECORDS_SHOWN_MAX).map(quoteEscaped).join(', ');
+      const has =
+        names.length === 0
+          ? ''
+          : `; the document has ${shown}${names.length > RECORDS_SHOWN_MAX ? ', …' : ''}`;
+      throw malformed(this.#sourceName, `records ${quoteEscaped(this.#expression)} gives nothing${has}`);
+    }
+    this.#values = Array.isArray(found) ? found : [found];
+  }
+
+  *rest(): Generator<void> {
+    const { row } = this.#table;
+    for (const value of this.#values) {
+      row.record = ++this.records;
+      this.#table.object(value);
+      if (this.records % RECORDS_AT_ONCE === 0) yield;
+    }
+  }
+
+  #parse(): unknown {
+    const bytes = Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    // If memory ran out within the one call of the parser, V8 would end the process instead of the thread.
+    const { heap_size_limit: most, used_heap_size: used } = getHeapStatistics();
+    const needed = heapBytesOf(bytes);
+    if (needed > most - used) {
+      const [takes, left] = [needed, most - used].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
+      const problem = `its document of ${bytes.length} bytes takes about ${takes} of memory, and the load has ${left} left`;
+      throw new LecternError('source-too-large', `cannot read ${this.#sourceName}: ${problem}`);
+    }
+    const text = bytes.toString('utf8');
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      const problem = error instanceof RangeError ? 'it is nested too deeply' : describeJsonFault(text);
+      throw malformed(this.#sourceName, `it is not one JSON document: ${problem}`);
+    }
+  }
+
+  #failed({ message }: Error): LecternError {
+    return malformed(this.#sourceName, `records ${quoteEscaped(this.#expression)}: ${message}`);
+  }
+}
+
+/** An estimate from above of what a parsed document takes. */
+function heapBytesOf(bytes: Buffer): number {
+  let containers = 0;
+  let values = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === 0x7b || byte === 0x5b) containers++;
+    else if (byte === 0x2c || byte === 0x3a) values++;
+  }
+  return 2 * bytes.length + CONTAINER_BYTES * containers + VALUE_BYTES * values;
+}
+
+/** Elements of one level that are looked at. */
+const LOOKED_MAX = 100;
+const LOOKED_DEPTH_MAX = 8;
+const TIME = /^(?:\d{1,2}[:.]\d\d(?!\d)|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}$)/;
+
+/** The expression that probably gives the records of a document; null if it has no list of objects within it. */
+export function proposeRecords(document: unknown): string | null {
+  const found: { readonly path: string; readonly count: number; readonly times: number }[] = [];
+  const look = (given: readonly unknown[], path: string, depth: number): void => {
+    const objects = given.filter(isRecord).slice(0, LOOKED_MAX);
+    if (objects.length === 0 || depth > LOOKED_DEPTH_MAX) return;
+    const children = new Map<string, unknown[]>();
+    for (const object of objects)
+      for (const [key, value] of Object.entries(object))
+        if (typeof value === 'object' && value !== null)
+          children.set(key, [...(children.get(key) ?? []), value]);
+    // Keys that are data, such as weekdays or ids: lists or objects of one form, side by side.
+    const [first] = objects;
+    const values = objects.length === 1 ? Object.values(first ?? {}) : [];
+    const isKeyed = values.length > 1 && values.every((each) => isAlike(each, values[0]));
+    const groups = isKeyed ? [['*', [...children.values()].flat()] as const] : [...children];
+    for (const [key, group] of groups) {
+      const step = /^(?:\*|[A-Za-z_]\w*)$/.test(key) ? key : `\`${key}\``;
+      const next = path === '' ? step : `${path}.${step}`;
+      const elements = group.flatMap((value) => (Array.isArray(value) ? value : []));
+      const records = elements.filter(isRecord);
+      if (records.length > 0 && 2 * records.length >= elements.length) {
+        const times = records.slice(0, LOOKED_MAX).filter((each) => Object.values(each).some(isTime)).length;
+        found.push({ path: next, count: records.length, times });
+      }
+      look(elements.length > 0 ? elements : group, next, depth + 1);
+    }
+  };
+  look(Array.isArray(document) ? document : [document], '', 0);
+  const [best] = found.sort((a, b) => Number(b.times > 0) - Number(a.times > 0) || b.count - a.count);
+  return best === undefined ? null : `${best.path}[]`;
+}
+
+/** Whether both are lists, or both are objects that share a key. */
+function isAlike(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) || Array.isArray(b)) return Array.isArray(a) && Array.isArray(b);
+  return isRecord(a) && isRecord(b) && Object.keys(a).some((key) => Object.hasOwn(b, key));
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && TIME.test(value);
+}

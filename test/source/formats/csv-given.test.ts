@@ -1,0 +1,77 @@
+/** CSV whose delimiter and header the rules give, or that are guessed. */
+import { test } from 'tap';
+import type { ReadRules } from '../../../src/model/read-rules.js';
+import { readRecords } from '../../../src/source/formats/read-records.js';
+import type { ReadSummary } from '../../../src/source/source.js';
+
+interface Read {
+  readonly titles: readonly string[];
+  readonly summary: ReadSummary;
+}
+
+const TITLE = 3;
+
+async function read(text: string, rules: Partial<ReadRules>, size = 1000): Promise<Read> {
+  const titles: string[] = [];
+  const sink = {
+    row: (row: { textOf(field: number): string }) => void titles.push(row.textOf(TITLE)),
+    fault: ({ detail }: { readonly detail: string }) => void titles.push(`fault: ${detail}`),
+  };
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  }
+  const options = { sourceName: 'x.csv', bytesTotal: null, rules: { identifiers: 'any', ...rules } } as const;
+  const summary = await readRecords(pieces(), sink, options);
+  return { titles, summary };
+}
+
+const ROW = 'id~time~title\n1~2026-10-05T08:00:00Z~Algebra, I\n2~2026-10-05T08:00:00Z~"B ~ C"\n';
+
+test('any one character parts the cells, in pieces of any size', async (t) => {
+  for (const delimiter of ['^', ' ', '¦', '→', '😀', ':']) {
+    const text = ROW.replaceAll('~', delimiter).replaceAll(/\d\dT[^Z]*Z/g, '5');
+    for (const size of [1, 3, 1000]) {
+      const { titles, summary } = await read(text.replace(/"B.*"/, 'B'), { delimiter }, size);
+      const expected = delimiter === ' ' ? 2 : 'Algebra, I';
+      if (delimiter !== ' ') t.same(titles, [expected, 'B'], `${delimiter} in pieces of ${size}`);
+      t.same(summary.csv, { delimiter, hasHeader: true });
+    }
+  }
+});
+
+test('the bar is guessed, and one bar in a sentence is none', async (t) => {
+  const { titles, summary } = await read(ROW.replaceAll('~', '|'), {});
+  t.same(titles, ['Algebra, I', 'B | C']);
+  t.same(summary, { format: 'csv', gzipped: false, bytesRead: 79, csv: { delimiter: '|', hasHeader: true } });
+  await t.rejects(read('this | that\n', {}), /found the text/);
+});
+
+test('columns have given names, or numbers', async (t) => {
+  const rows = '05.10.2026|Algebra|A 101\n06.10.2026|Logic|B 2\n';
+  t.same((await read(rows, { header: ['day', 'title', 'room'] })).titles, ['Algebra', 'Logic']);
+  const numbered = { header: false, fieldMap: { title: 'column 2' } } as const;
+  t.same((await read(rows, numbered)).titles, ['Algebra', 'Logic']);
+  t.same(
+    (await read(rows, { header: ['day', 'title'] })).titles.length,
+    2,
+    'rows of other lengths are faults',
+  );
+  t.match(
+    (await read(rows, { header: ['day', 'title'] })).titles[0],
+    /fault: the row has 3 cells; expected 2/,
+  );
+});
+
+test('a first row of data is no header, if the map or a look can use numbers', async (t) => {
+  const rows = '05.10.2026;Algebra;A 101\n06.10.2026;Logic;B 2\n';
+  await t.rejects(
+    read(rows, {}),
+    /it looks like data, not like a header.*in a timetable file, header: with their names/,
+  );
+  const { titles, summary } = await read(rows, { fieldMap: { title: 'column 2' } });
+  t.same(titles, ['Algebra', 'Logic']);
+  t.same(summary.csv, { delimiter: ';', hasHeader: false });
+  t.same((await read(rows, { header: 'guess' })).summary.csv, { delimiter: ';', hasHeader: false });
+  t.same((await read('1;2;title\n3;4;x\n', { header: true })).titles, ['x'], 'a header may look like data');
+});

@@ -1,0 +1,125 @@
+/** JSON documents whose records a JSONata expression gives. */
+import { test } from 'tap';
+import { RECORDS_BYTES_MAX } from '../../../src/limits.js';
+import type { ReadRules } from '../../../src/model/read-rules.js';
+import { FieldTable } from '../../../src/source/field-map.js';
+import { NestedJsonReader, proposeRecords, recordsFault } from '../../../src/source/formats/nested-json.js';
+import { readRecords } from '../../../src/source/formats/read-records.js';
+
+const TITLE = 3;
+
+async function titlesOf(
+  document: unknown,
+  records: string,
+  rules: Partial<ReadRules> = {},
+): Promise<string[]> {
+  const titles: string[] = [];
+  const sink = {
+    row: (row: { textOf(field: number): string }) => void titles.push(row.textOf(TITLE)),
+    fault: ({ detail }: { readonly detail: string }) => void titles.push(`fault: ${detail}`),
+  };
+  const text = typeof document === 'string' ? document : JSON.stringify(document, null, 2);
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < text.length; at += 50_000) yield Buffer.from(text.slice(at, at + 50_000));
+  }
+  const all = { identifiers: 'any', records, ...rules } as const;
+  await readRecords(chunks(), sink, { sourceName: 'x.json', bytesTotal: null, rules: all });
+  return titles;
+}
+
+const WEEK = {
+  count: 3,
+  schedules: {
+    Понедельник: [
+      { title: 'Algebra', start: '08:00' },
+      { title: 'Logic', start: '09:00' },
+    ],
+    Вторник: [{ title: 'Sets', start: '10:00' }],
+  },
+};
+
+test('an expression gives the records of a nested document', async (t) => {
+  t.same(await titlesOf(WEEK, 'schedules.*[]'), ['Algebra', 'Logic', 'Sets']);
+  t.same(await titlesOf(WEEK, "schedules.*[title='Sets']"), ['Sets'], 'a single record');
+  t.same(await titlesOf(WEEK, 'schedules.*[$match(title, /^a/i)].{"title": title & "!"}'), ['Algebra!']);
+  t.same(
+    await titlesOf(WEEK.schedules.Понедельник, '$', {}),
+    ['Algebra', 'Logic'],
+    'an array is its records',
+  );
+  t.same(await titlesOf({ a: [1, 'x'] }, 'a'), [
+    'fault: the record is a number (1); expected an object with the fields of an event',
+    'fault: the record is the string "x"; expected an object with the fields of an event',
+  ]);
+});
+
+/** Expressions and documents that cannot be used, and what is said of them. */
+const FAULTS: readonly (readonly [what: string, document: unknown, records: string, fault: RegExp])[] = [
+  [
+    'nothing',
+    WEEK,
+    'schedule.*',
+    /records "schedule.\*" gives nothing; the document has "count", "schedules"/,
+  ],
+  ['no expression', WEEK, 'schedules.', /records "schedules.": /],
+  ['an expression that recurses', WEEK, '($f := function($x) { $f($x) + 1 }; $f(1))', /stack|depth/i],
+  ['a range without end', WEEK, '[1..100000000]', /records "\[1..100000000\]": /],
+  ['a pattern with look-ahead', WEEK, 'schedules.*[$match(title, /(?=a)/)]', /records "/],
+  ['a document that is none', '{"a": [}', 'a', /it is not one JSON document: /],
+  ['two documents', '{"a": 1}\n{"a": 2}', 'a', /it is not one JSON document: /],
+  ['deep nesting', '['.repeat(200_000), '$', /it is nested too deeply|it is not one JSON document/],
+  ['CSV', 'a,b\n1,2\n', 'a', /records is an expression over JSON; found csv/],
+];
+
+for (const [what, document, records, fault] of FAULTS) {
+  test(`${what} is a sentence`, async (t) => {
+    await t.rejects(titlesOf(document, records), { code: 'source-malformed', message: fault });
+  });
+}
+
+test('a pattern that would backtrack takes linear time', async (t) => {
+  const document = { a: [{ title: `${'a'.repeat(5000)}!` }] };
+  t.same(await titlesOf(document, 'a[$not($contains(title, /^(a+)+$/))]'), [document.a[0]?.title]);
+});
+
+test('a document that is too large is refused before it is parsed', async (t) => {
+  const reader = readerOf('$');
+  reader.push(Buffer.alloc(RECORDS_BYTES_MAX));
+  t.throws(() => reader.push(Buffer.alloc(1)), {
+    code: 'source-too-large',
+    message: /more than 67108864 bytes/,
+  });
+});
+
+test('an expression that does not end is ended', async (t) => {
+  const reader = readerOf('($f := function($x) { $f($x) }; $f(1))', 50);
+  reader.push(Buffer.from('{}'));
+  await t.rejects(reader.finish(), { message: /timeout after 50 milliseconds/ });
+});
+
+function readerOf(records: string, msMax?: number): NestedJsonReader {
+  const rules = { identifiers: 'any', records } as const;
+  const table = new FieldTable({ row() {}, fault() {} }, 'json-array', rules);
+  return new NestedJsonReader('x.json', table, rules, msMax);
+}
+
+test('the fault of an expression names its character', async (t) => {
+  t.equal(await recordsFault('a.b[]'), null);
+  t.match(await recordsFault('a.[}'), /it is no expression of JSONata: character \d+: /);
+});
+
+test('the expression of a document is proposed', async (t) => {
+  t.equal(proposeRecords(WEEK), 'schedules.*[]');
+  t.equal(proposeRecords({ meta: { n: 1 }, events: [{ title: 'x', date: '2026-10-05' }] }), 'events[]');
+  const modules = [
+    { code: 'A', semesterData: [{ semester: 1, timetable: [{ startTime: '1200', day: 'Monday' }] }] },
+  ];
+  t.equal(proposeRecords(modules), 'semesterData.timetable[]');
+  const courses = {
+    'COMP-1': { title: 'x', classes: [{ start: '09:00' }, { start: '10:00' }] },
+    'COMP-2': { title: 'y', classes: [{ start: '09:00' }] },
+  };
+  t.equal(proposeRecords(courses), '*.classes[]');
+  t.equal(proposeRecords({ 'odd name': [{ a: 1 }] }), '`odd name`[]');
+  t.equal(proposeRecords({ a: 1, b: [1, 2] }), null);
+});
