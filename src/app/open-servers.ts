@@ -208,7 +208,10 @@ interface CheckedServing extends Omit<Resolved<'serve'>, 'auth' | 'feed'> {
   readonly feed: Resolved<'feed'> | undefined;
 }
 
-/** Plain data for the serving threads. Secrets, their files and the logger are left out; {@link liveAccess} has them. */
+/**
+ * Plain data for the serving threads. Secrets, their files and the logger are left out; {@link liveAccess} has them. All
+ * other options of serve() pass by their names, through ServerPlan, to the part of the server that declares them.
+ */
 export function planServing(
   { auth, feed, admin, log, dev, pages, workers, ...settings }: CheckedServing,
   { identifiers, ...parsing }: Reading,

@@ -26,7 +26,7 @@ import {
   type Serving,
   type ServingCondition,
   ServingKeys,
-  type ServingOptions,
+  type ServingSurroundings,
   type ThreadMeter,
 } from './serving.js';
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
@@ -122,7 +122,7 @@ class ThreadPool implements Serving, Receiver {
   readonly keys: ServingKeys;
   readonly started: Promise<void>;
   readonly receiver: Receiver = this;
-  readonly #options: ServingOptions;
+  readonly #options: ServingSurroundings;
   readonly #listening: ListeningSocket;
   readonly #slots: readonly WorkerSlot[];
   #source: SourceState;
@@ -134,7 +134,7 @@ class ThreadPool implements Serving, Receiver {
   readonly #past = { refused: 0, overloads: 0 };
   #starting = 0;
 
-  constructor(options: ServingOptions, keys: ServingKeys, listening: ListeningSocket) {
+  constructor(options: ServingSurroundings, keys: ServingKeys, listening: ListeningSocket) {
     this.#options = options;
     this.#listening = listening;
     this.#source = options.views.source;
@@ -390,7 +390,7 @@ class ServingThread {
  * Takes the port; the serving threads start a moment later. Throws `address-unavailable`, `option-invalid`,
  * `key-invalid`.
  */
-export async function openServing(options: ServingOptions): Promise<Serving> {
+export async function openServing(options: ServingSurroundings): Promise<Serving> {
   const { settings, log } = options;
   await checkInternals();
   if (log !== undefined) warnOfMissingInternals(log);
@@ -405,7 +405,7 @@ export async function openServing(options: ServingOptions): Promise<Serving> {
   }
 }
 
-async function serveHere(options: ServingOptions, keys: ServingKeys): Promise<Serving> {
+async function serveHere(options: ServingSurroundings, keys: ServingKeys): Promise<Serving> {
   const { settings, views, access, isMetered, log } = options;
   const meter = isMetered ? new Meter() : null;
   const server = serverOfPlan(settings, views, { log, fetched: keys.fetched, access, meter });

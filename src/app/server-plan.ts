@@ -13,7 +13,10 @@ import { ANSWER_CACHE_SHARE } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 
-/** The server of one thread as plain data. `cacheBytesMax` is for all caches of the thread together. */
+/**
+ * The server of one thread as plain data: options of serve(), then ServingSettings, then this, then ServerSettings and
+ * HandlerSettings, which declare what they use. `cacheBytesMax` is for all caches of the thread together.
+ */
 export interface ServerPlan extends HandlerSettings, ServerSettings {
   readonly auth: AuthPlan;
   readonly version: string;

@@ -12,7 +12,7 @@ import type { ServerPlan } from './server-plan.js';
 export { reportedHeaps, type ThreadHeap } from '../thread/start-thread.js';
 
 /**
- * Plain data for every serving thread. Limits apply to one thread. Only in ServingOptions, `cacheBytesMax`
+ * Plain data for every serving thread. Limits apply to one thread. Only in ServingSurroundings, `cacheBytesMax`
  * and `streamsMax` are totals for all threads.
  */
 export interface ServingSettings extends ServerPlan {
@@ -23,7 +23,7 @@ export interface ServingSettings extends ServerPlan {
   readonly staleMsMax: number;
 }
 
-export interface ServingOptions {
+export interface ServingSurroundings {
   readonly settings: ServingSettings;
   /** The served snapshot on this thread. The `receiver` passes it to other threads. */
   readonly views: LiveViews;

@@ -66,7 +66,7 @@ export interface Setting {
   readonly kind: Kind;
   /** Undefined if the default depends on other settings; `help` then explains the default. */
   readonly default?: string | number | boolean;
-  /** One sentence without a full stop. */
+  /** A sentence without a full stop at its end. */
   readonly help: string;
 }
 

@@ -86,7 +86,7 @@ export const LOG_LEVEL_OF_DEVELOPMENT: (typeof LOG_LEVELS)[number] = 'warn';
 
 const MIB_PER_TIB = 1_048_576;
 
-/** What the entries of a group have in common. */
+/** What the entries of a group have in common. Without `commands`, a setting is for `lectern serve`. */
 const SERVE: Common = { places: ['serve'] };
 const OPEN: Common = { places: ['openTimetable'], commands: SERVE_AND_PUBLISH };
 const COMMAND_LINE: Common = { commands: SERVE_AND_PUBLISH };
