@@ -85,6 +85,7 @@ export class LoadLog {
   readonly #loads: FailureLog;
   readonly #file: FailureLog;
   readonly #published: FrequentLine;
+  #wholeReads: readonly string[] = [];
 
   /** @param published the message of a publication */
   constructor(log: Logger | undefined, source: string, published: string) {
@@ -113,7 +114,14 @@ export class LoadLog {
     else if (!isFinal) this.#loads.failed('error', reason, 'timetable not loaded');
   }
 
-  ended(result: LoadResult, { snapshotFileError = null }: Pick<LoadState, 'snapshotFileError'>): void {
+  ended(
+    result: LoadResult,
+    { snapshotFileError = null, followed }: Pick<LoadState, 'snapshotFileError' | 'followed'>,
+  ): void {
+    const tables = followed?.wholeReads ?? [];
+    if (tables.length > 0 && tables.join() !== this.#wholeReads.join())
+      this.#log?.warn({ source: this.#source, tables }, 'a change of these tables causes a read of all rows');
+    this.#wholeReads = tables;
     if (result === 'published' || result === 'unchanged') this.#loads.worked();
     if (snapshotFileError === null) this.#file.worked();
   }

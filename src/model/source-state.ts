@@ -3,9 +3,11 @@ export interface SourceState extends LoadState {
   readonly name: string;
 }
 
-/** How far the changes of a followed table are served. Times are epoch milliseconds. */
+/** How far the changes of a followed table or query are served. Times are epoch milliseconds. */
 export interface FollowState {
-  /** The time of the last commit that changed the table, by the clock of the database; null if none was seen. */
+  /** Tables of a query, each with the reason why its changes cause a read of all rows. */
+  readonly wholeReads: readonly string[];
+  /** The time of the last commit that changed a followed table, by the clock of the database; null if none was seen. */
   readonly lastCommitMs: number | null;
   /** When the oldest commit that is not served yet was received; null if all are served. */
   readonly waitingSinceMs: number | null;

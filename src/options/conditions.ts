@@ -105,8 +105,7 @@ export const FEEDS: Condition = {
 export const POSTGRES_FAULTS: Faults = Object.fromEntries(
   Object.entries(POSTGRES_RULES).map(([problem, isBroken]) => [
     problem,
-    (values: Values) =>
-      textsOf(values.source).some(isPostgresAddress) && isBroken(values as RowsSpec, values.follow === true),
+    (values: Values) => textsOf(values.source).some(isPostgresAddress) && isBroken(values as RowsSpec),
   ]),
 );
 

@@ -274,8 +274,10 @@ export interface SourceDescription {
   readonly query?: string | undefined;
   /** Cheap SELECT; while its result is the same, the source is not read again. */
   readonly versionQuery?: string | undefined;
-  /** Follow the table by logical replication; the table must be the only source. Default: false. */
+  /** Follow the table, or the tables of the query, by logical replication; the source must be the only one. Default: false. */
   readonly follow?: boolean | undefined;
+  /** Tables that functions of a followed query read; a change of one causes a read of all rows. */
+  readonly followTables?: readonly string[] | undefined;
 }
 
 /** How one value is made from a column. */

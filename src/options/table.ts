@@ -563,15 +563,14 @@ const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databases', OF
     default: false,
     preset: 'on',
     faults: {
-      '{follow} needs a table that is the only source; with several sources, give {refreshSeconds}': ({
-        follow,
-        source,
-      }) => follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
+      '{follow} needs a table or query that is the only source; with several sources, give {refreshSeconds}':
+        ({ follow, source }) =>
+          follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
       '{follow} has no effect with {watch} off': ({ follow, watch }) => follow === true && watch === false,
       '{follow} does not work with {lecturerIdsFile}': ({ follow, lecturerIdsFile }) =>
         follow === true && lecturerIdsFile !== undefined,
     },
-    help: 'follow the table by logical replication: a committed change is read at once',
+    help: 'follow the table, or the tables of the query, by logical replication: a committed change is read at once',
   },
 });
 

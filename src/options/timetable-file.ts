@@ -140,14 +140,15 @@ class Planning {
     for (const fault of faults.isAt('terms') ? [] : patternFaults(rules))
       if (fault.path[0] === 'when') faults.add(fault.path.reduce(within, path), fault.message);
     if (faults.isAt(path)) return null;
-    const { name, prefix, refreshSeconds, lecturerIds, table, query, versionQuery, follow } = source;
+    const { name, prefix, refreshSeconds, lecturerIds } = source;
+    const { table, query, versionQuery, follow, followTables } = source;
     const isPath = kind === 'path';
     const ending = source.from.endsWith('/') ? '/' : '';
     const address = isPath ? resolve(this.#folder, source.from) + ending : source.from;
     try {
       const spec = parseSourceArgument(address, {
         environment: process.env,
-        postgres: { table, query, versionQuery, follow },
+        postgres: { table, query, versionQuery, follow, followTables },
         ...(source.headers && { headers: this.#headersOf(source.headers, within(path, 'headers')) }),
         ...(source.auth && { clientCredentials: this.#authOf(source.auth, within(path, 'auth')) }),
         lecturerIds: typeof lecturerIds === 'string' ? resolve(this.#folder, lecturerIds) : lecturerIds,
@@ -174,7 +175,7 @@ class Planning {
       faults.add(within(path, 'calendarTo'), 'it must be after calendarFrom');
     if (kind !== 'postgres' || faults.isAt(path)) return;
     for (const [problem, isBroken] of Object.entries(POSTGRES_RULES))
-      if (isBroken(source, follow)) faults.add(path, problem.replaceAll(/[{}]/g, ''));
+      if (isBroken(source)) faults.add(path, problem.replaceAll(/[{}]/g, ''));
     if (follow && (prefix ?? lecturerIds) !== undefined)
       faults.add(within(path, 'follow'), 'it does not work with prefix or lecturerIds');
   }
@@ -187,7 +188,7 @@ class Planning {
       const { name, follow, from } = source;
       const path = `sources[${n}]`;
       if (follow === true && sources.length > 1) {
-        const problem = 'a followed table must be the only source; give refreshSeconds instead';
+        const problem = 'a followed database must be the only source; give refreshSeconds instead';
         faults.add(within(path, 'follow'), problem);
       }
       if (from === '-' && sources.findIndex((each) => each?.from === '-') < n)

@@ -237,8 +237,15 @@ const SOURCE: Shape = {
       SWITCH,
       {
         of: 'postgres',
-        help: 'follow the table by logical replication; the table must be the only source',
+        help: 'follow the table, or the tables of the query, by logical replication; the source must be the only one',
         default: 'false',
+      },
+    ],
+    followTables: [
+      TEXTS,
+      {
+        of: 'postgres',
+        help: 'tables that functions of a followed query read; a change of one causes a read of all rows',
       },
     ],
   }),

@@ -260,7 +260,9 @@ export class Loader {
   ): Promise<LoadDone> {
     const { previousVersion, servedVersion, served, listeners } = request;
     const { signal, onVersion } = listeners;
-    const asked = { previous: previousVersion, served: served === null ? null : servedVersion, signal };
+    // A change of one of several rows with one id does not tell which of them counts now.
+    const isClear = served !== null && !served.summary.rejectedByCode['duplicate-id'];
+    const asked = { previous: previousVersion, served: isClear ? servedVersion : null, signal };
     const given = await abortable(followed.next(asked), signal);
     if ('notModified' in given) return { kind: 'not-modified' };
     const { version } = given;

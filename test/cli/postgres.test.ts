@@ -139,9 +139,6 @@ test('a program sees the names of its options in faults of a database source', a
   t.throws(() => sourceOfSpec({ ...at, table: 'a', query: 'b' }), {
     message: /table and query are both given/,
   });
-  t.throws(() => sourceOfSpec({ ...at, query: 'b', follow: true }), {
-    message: /follow needs table: .*; try refreshSeconds$/,
-  });
 });
 
 test('database settings without effect, or in conflict, are refused', async (t) => {
@@ -149,14 +146,10 @@ test('database settings without effect, or in conflict, are refused', async (t) 
   for (const [argv, message] of [
     [[url], /a PostgreSQL source needs --table or --query/],
     [[url, '--table', 'a', '--query', 'SELECT 1'], /--table and --query are both given/],
-    [
-      [url, '--query', 'SELECT 1', '--follow'],
-      /--follow needs --table: changes of a --query cannot be followed; try --refresh-seconds/,
-    ],
     [['events.csv', '--table', 'a'], /--table has no effect, as no source is a PostgreSQL address/],
     [
       [url, 'events.csv', '--table', 'a', '--follow'],
-      /--follow needs a table that is the only source; with several sources, give --refresh-seconds/,
+      /--follow needs a table or query that is the only source; with several sources, give --refresh-seconds/,
     ],
     [[url, '--table', 'a', '--follow', '--watch', 'off'], /--follow has no effect with --watch off/],
     [[url, '--table', ''], /--table .* must not be empty/],

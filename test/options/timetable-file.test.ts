@@ -177,7 +177,7 @@ const FAULTS: readonly (readonly [what: string, text: string, ...faults: RegExp[
   [
     'a followed table beside a file',
     'sources: [{ from: "postgres://h/d", table: t, follow: true }, { from: a }]',
-    /follow: a followed table must be the only source/,
+    /follow: a followed database must be the only source/,
   ],
   [
     'calendar days',

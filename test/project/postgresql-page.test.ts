@@ -10,7 +10,7 @@ import { skip, startServer } from '../source/postgres/server.js';
 const PAGE = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
 const ADDRESS = 'postgres://lectern@db.example.org/school';
 /** Events of each served command, in the order of the page. */
-const EVENTS = [2, 3, 1];
+const EVENTS = [2, 3, 1, 3];
 
 function blocks(language: string): string[] {
   return [...PAGE.matchAll(/^```(\w+)\n(.*?)^```$/gms)]

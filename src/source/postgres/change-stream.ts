@@ -13,15 +13,16 @@ import type { PostgresAddress } from './postgres-address.js';
 /** What a stream follows. */
 export interface FollowedTables {
   readonly publication: string;
-  /** Oids of pg_class: the table and its partitions. */
-  readonly oids: ReadonlySet<number>;
-  /** The values of these columns, in this order, are the key of a row. */
-  readonly keyColumns: readonly string[];
+  /**
+   * By the oid of a table or partition: the columns whose values, in this order, are the key of a row. Null if a change
+   * concerns unknown rows.
+   */
+  readonly keys: ReadonlyMap<number, readonly string[] | null>;
 }
 
 export interface ChangeListener {
   /** A row was added, changed or removed. `key` has the values of its key, in PostgreSQL's spelling. */
-  row(key: readonly string[], xid: number): void;
+  row(oid: number, key: readonly (string | null)[], xid: number): void;
   /** A change that cannot be listed row by row, such as TRUNCATE. */
   all(xid: number): void;
   /** A transaction with reported changes was committed, at this time by the clock of the server. */
@@ -278,13 +279,13 @@ export class ChangeStream {
   }
 
   #isFollowed(relation: MessageRelation | undefined): relation is MessageRelation {
-    return relation !== undefined && this.#tables.oids.has(relation.relationOid);
+    return relation !== undefined && this.#tables.keys.has(relation.relationOid);
   }
 
   /** A relation message arrives before the first change of a table, and again after the table was altered. */
   #relation(relation: MessageRelation): void {
     const { relationOid, columns } = relation;
-    const { keyColumns } = this.#tables;
+    const keyColumns = this.#tables.keys.get(relationOid) ?? [];
     // Keys are text in the server's spelling; other values are not used.
     for (const column of columns) {
       column.parser = keyColumns.includes(column.name) ? (text: unknown) => text : () => undefined;
@@ -303,15 +304,14 @@ export class ChangeStream {
 
   #row(relation: MessageRelation, values: Readonly<Record<string, unknown>> | null): void {
     if (!this.#isFollowed(relation)) return;
-    const key = this.#tables.keyColumns.map((column) => values?.[column]);
-    // A row without a key is not an event.
-    if (key.some((value) => value === null)) return;
-    if (key.some((value) => typeof value !== 'string')) {
+    const { relationOid } = relation;
+    const key = this.#tables.keys.get(relationOid)?.map((column) => values?.[column]);
+    if (key === undefined || key.includes(undefined)) {
       this.#all();
       return;
     }
     this.#hasChanges = true;
-    this.#listener.row(key as string[], this.#xid);
+    this.#listener.row(relationOid, key as (string | null)[], this.#xid);
   }
 
   #all(): void {

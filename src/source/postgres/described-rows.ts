@@ -114,7 +114,7 @@ function selectOf(query: string): string {
   return query.trim().replace(/;$/, '');
 }
 
-async function findTable(database: Database, table: string, name: string): Promise<TableFacts> {
+export async function findTable(database: Database, table: string, name: string): Promise<TableFacts> {
   const [found] = await database.query<TableFacts>(
     `SELECT c.oid::int8::float8 AS oid, c.relkind AS kind, format('%I.%I', n.nspname, c.relname) AS name
      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)`,

@@ -22,9 +22,8 @@ import { type FollowPlan, planFollowing, stateOf, type TableState } from './foll
 import { ProtocolFault } from './message-guard.js';
 import type { PostgresAddress } from './postgres-address.js';
 import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-spec.js';
-import { neededRows } from './sent-rows.js';
 
-/** A load of a followed table. */
+/** A load of a followed table or query. */
 export type FollowedLoad =
   | { readonly notModified: true }
   /** The changes since the served version: rows as chunks of NDJSON with the ids of their events, and ids of removed rows. */
@@ -92,10 +91,12 @@ interface Session {
 }
 
 /**
- * Follows one table by logical replication. The stream reports the keys of changed rows. These rows are read
- * again by key, with the same statement as the whole table, so the results are equal. Each load uses one
- * snapshot of the database, and waits until the stream has reported everything that the snapshot sees. After
- * a break or a change of structure everything starts again.
+ * Follows one table, or the tables of one query, by logical replication. The stream reports the keys of changed rows.
+ * Of a query, the rows that they concern are found by the joins of its plan (src/source/postgres/query-plan.ts): rows
+ * that were concerned before the change, too, because the stream also has the old keys. These rows are read again, with
+ * the same statement as all rows, so the results are equal. Each load uses one snapshot of the database, and waits until
+ * the stream has reported everything that the snapshot sees. After a break or a change of structure everything starts
+ * again.
  */
 export class PostgresFollower {
   readonly #spec: PostgresSpec;
@@ -121,9 +122,9 @@ export class PostgresFollower {
     this.#name = postgresName(this.#address, spec);
   }
 
-  state: FollowState = { lastCommitMs: null, waitingSinceMs: null };
+  state: FollowState = { lastCommitMs: null, waitingSinceMs: null, wholeReads: [] };
 
-  /** Calls back after each commit that changed the table, and when to try a failed load again. */
+  /** Calls back after each commit that changed a table, and when to try a failed load again. */
   watch(onChange: () => void): RecordWatch {
     this.#onChange = onChange;
     return {
@@ -170,15 +171,17 @@ export class PostgresFollower {
     try {
       const rows = await describeRows(reader, this.#spec, this.#name);
       checkMappedColumns(rows.columns, this.#rules, this.#name, true);
-      const plan = await planFollowing(reader, neededRows(rows, this.#rules), this.#rules, this.#name);
+      const plan = await planFollowing(reader, rows, this.#rules, this.#name, this.#spec.followTables);
+      this.state = { ...this.state, wholeReads: plan.wholeReads };
       const pending = new PendingChanges(FOLLOWED_CHANGES_MAX);
       const lost: LecternError[] = [];
       const stream = await ChangeStream.open(this.#address, options, plan, {
-        row: (key, xid) => pending.addRow(JSON.stringify(key), xid),
+        row: (oid, key, xid) => pending.addRow(JSON.stringify([oid, ...key]), xid),
         all: (xid) => pending.addAll(xid),
         committed: (atMs) => {
           const lastCommitMs = Math.abs(atMs) <= DATE_MS_MAX ? atMs : null;
-          this.state = { lastCommitMs, waitingSinceMs: this.state.waitingSinceMs ?? Date.now() };
+          const waitingSinceMs = this.state.waitingSinceMs ?? Date.now();
+          this.state = { ...this.state, lastCommitMs, waitingSinceMs };
           this.#onChange?.();
         },
         unknown: (oid) => void this.#look(oid),
@@ -220,7 +223,7 @@ export class PostgresFollower {
          ${SERVER_CLOCK} AS at,
          ${isWhole ? 'pg_export_snapshot()' : 'null'} AS snapshot`,
     );
-    const state = await stateOf(reader, plan.table);
+    const state = await stateOf(reader, plan.relations);
     if (facts === undefined || state?.structure !== plan.structure) return null;
     const seen = parseSnapshot(facts.seen);
     if (isWhole) return this.#readWhole(session, seen, String(facts.snapshot), state);
@@ -238,7 +241,8 @@ export class PostgresFollower {
     }
     const hasChanges = pending.hasSince(previousOwn ?? servedOwn);
     if (hasChanges) pending.take(++session.version, seen);
-    const read = await this.#readKeys(reader, plan, hasChanges ? pending.keys : []);
+    const keys = hasChanges ? await concernedKeys(reader, plan, pending.keys) : [];
+    const read = keys && (await this.#readKeys(reader, plan, keys));
     if (read === null) {
       await reader.query('ROLLBACK');
       return this.#load(session, { previous: null, served });
@@ -253,7 +257,7 @@ export class PostgresFollower {
    */
   async #endRead({ reader, plan, pending }: Session, before: TableState): Promise<boolean> {
     await reader.query('COMMIT');
-    const after = await stateOf(reader, plan.table);
+    const after = await stateOf(reader, plan.relations);
     if (!pending.hasUnseen) this.state = { ...this.state, waitingSinceMs: null };
     this.#tellUnseen(pending);
     return after?.structure === before.structure && after.files === before.files;
@@ -290,24 +294,25 @@ export class PostgresFollower {
     };
   }
 
-  /** Null if the rows have more bytes than are held. */
+  /** Null if the rows have more bytes than are held, or if several rows have one id. */
   async #readKeys(
     reader: Database,
-    { id, keyColumns, readByKeys }: FollowPlan,
-    keys: readonly string[],
+    { id, readByKeys }: FollowPlan,
+    keys: readonly Key[],
   ): Promise<Pick<FollowedChanges, 'chunks' | 'ids' | 'removals'> | null> {
     const chunks: Uint8Array<ArrayBuffer>[] = [];
     let bytes = 0;
     const ids: (string | number)[] = [];
     const removals: (string | number)[] = [];
     for (let at = 0; at < keys.length; at += FOLLOWED_ROWS_AT_ONCE) {
-      const some = keys.slice(at, at + FOLLOWED_ROWS_AT_ONCE).map((key) => JSON.parse(key) as string[]);
+      const some = keys.slice(at, at + FOLLOWED_ROWS_AT_ONCE);
       const lines: string[] = [];
-      const arrays = keyColumns.map((_, n) => some.map((key) => key[n]));
-      for (const { key, line } of await reader.query<{ readonly key: string; readonly line: string | null }>(
+      const read = await reader.query<{ readonly key: string; readonly line: string | null }>(
         readByKeys,
-        arrays,
-      )) {
+        columnsOfKeys(some),
+      );
+      if (read.length > some.length) return null;
+      for (const { key, line } of read) {
         const of = idOfKey(JSON.parse(key), id);
         if (line !== null) lines.push(line);
         (line === null ? removals : ids).push(of);
@@ -330,7 +335,7 @@ export class PostgresFollower {
   async #look(oid: number | null): Promise<void> {
     const session = this.#session;
     if (session === null) return;
-    const state = await stateOf(session.reader, session.plan.table).catch(() => undefined);
+    const state = await stateOf(session.reader, session.plan.relations).catch(() => undefined);
     if (this.#session !== session) return;
     if (state?.structure !== session.plan.structure) this.#onChange?.();
     else if (oid !== null) session.stream.ignore(oid);
@@ -371,6 +376,50 @@ export class PostgresFollower {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#onChange?.(), ms).unref();
   }
+}
+
+type Key = readonly (string | null)[];
+
+/** One array for each column of the keys. */
+function columnsOfKeys(keys: readonly Key[]): (string | null)[][] {
+  return (keys[0] ?? []).map((_, n) => keys.map((key) => key[n] ?? null));
+}
+
+/**
+ * The keys of all rows that changed rows concern, in the snapshot of the transaction. Null if they are more than are
+ * kept. A row with a null in its key is not an event.
+ *
+ * @param changed `[oid, …key]` as JSON
+ */
+export async function concernedKeys(
+  reader: Database,
+  { concerned }: FollowPlan,
+  changed: readonly string[],
+): Promise<readonly Key[] | null> {
+  const byTable = new Map<number, Key[]>();
+  for (const text of changed) {
+    const [oid, ...key] = JSON.parse(text) as [number, ...string[]];
+    const keys = byTable.get(oid);
+    if (keys === undefined) byTable.set(oid, [key]);
+    else keys.push(key);
+  }
+  const found = new Map<string, Key>();
+  const add = (key: Key): void => {
+    if (!key.includes(null)) found.set(JSON.stringify(key), key);
+  };
+  for (const [oid, keys] of byTable) {
+    const statements = concerned.get(oid);
+    if (statements === undefined) keys.forEach(add);
+    for (const statement of statements ?? []) {
+      for (let at = 0; at < keys.length; at += FOLLOWED_ROWS_AT_ONCE) {
+        const arrays = columnsOfKeys(keys.slice(at, at + FOLLOWED_ROWS_AT_ONCE));
+        for (const row of await reader.query<Record<string, string | null>>(statement, arrays))
+          add(Object.values(row));
+        if (found.size > FOLLOWED_CHANGES_MAX) return null;
+      }
+    }
+  }
+  return [...found.values()];
 }
 
 /** The id of a row, in the form that the field map gives it. */

@@ -15,8 +15,10 @@ export interface PostgresOptions extends RowsSpec {
   readonly passwordFile?: string | undefined;
   /** A cheap SELECT. While its rows are the same, the data counts as unchanged. Default: each load reads all. */
   readonly versionQuery?: string | undefined;
-  /** Follow the table by logical replication. Default false. */
+  /** Follow the table, or the tables of the query, by logical replication. Default false. */
   readonly follow?: boolean | undefined;
+  /** Tables that functions of a followed query read. A change of one of them causes a read of all rows. Default none. */
+  readonly followTables?: readonly string[] | undefined;
 }
 
 /** A PostgreSQL database as a source: a table or view, or a SELECT. */
@@ -36,15 +38,11 @@ export interface PostgresSpec extends PostgresOptions {
 }
 
 /** Fault messages with their conditions. `{name}` is an option; the command line shows its flag instead. */
-export const POSTGRES_RULES: Readonly<Record<string, (rows: RowsSpec, follow: boolean) => boolean>> = {
+export const POSTGRES_RULES: Readonly<Record<string, (rows: RowsSpec) => boolean>> = {
   'a PostgreSQL source needs {table} or {query}': ({ table, query }) =>
     table === undefined && query === undefined,
   '{table} and {query} are both given; expected one of the two': ({ table, query }) =>
     table !== undefined && query !== undefined,
-  '{follow} needs {table}: changes of a {query} cannot be followed; try {refreshSeconds}': (
-    { query },
-    follow,
-  ) => follow && query !== undefined,
 };
 
 /** Makes all checks that are possible without the database. Throws LecternError `option-invalid`. */
@@ -52,7 +50,7 @@ export function checkPostgresSpec(spec: PostgresSpec): PostgresAddress {
   const address = parsePostgresAddress(spec.url);
   const { table, query } = spec;
   for (const [problem, isBroken] of Object.entries(POSTGRES_RULES)) {
-    if (isBroken(spec, spec.follow === true)) throw invalid(problem.replaceAll(/[{}]/g, ''));
+    if (isBroken(spec)) throw invalid(problem.replaceAll(/[{}]/g, ''));
   }
   for (const [name, text] of Object.entries({
     table,
