@@ -1,7 +1,10 @@
 import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
+import { compareCodePoints } from '../model/text.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { NO_ROOM } from './row-layout.js';
+import type { CodeColumn } from '../structures/posting-lists.js';
+import { LessonGroups } from './lesson-groups.js';
+import { type ListLayout, NO_ROOM } from './row-layout.js';
 import type { FeedHead, RowListForm } from './row-lists.js';
 import {
   copyBytes,
@@ -87,12 +90,14 @@ function feedOpening({ name }: FeedHead): Buffer {
 const OPENING = calendarOpening();
 
 /**
- * Writes a VEVENT of RFC 5545 for each event.
+ * Writes a VEVENT of RFC 5545 for each event, or for the rows of a lesson.
  *
  * @param marksClashes whether events in a conflict have an additional category
  */
 export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowListForm {
   const { merged } = snapshot;
+  const isClash = (ordinal: number): boolean =>
+    marksClashes && merged.membershipCount(ordinal, ordinal + 1) > 0;
   const names = { roomName: namesAt(snapshot, 'roomId'), courseName: namesAt(snapshot, 'courseId') };
   return {
     opening: OPENING,
@@ -103,11 +108,58 @@ export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowList
       isOfSnapshot: true,
       sums: null,
       write(rows, ordinal, target, offset) {
-        const isClash = marksClashes && merged.membershipCount(ordinal, ordinal + 1) > 0;
-        return writeEvent(rows, ordinal, names, isClash, target, offset);
+        return writeEvent(rows, ordinal, names, isClash(ordinal), target, offset);
       },
     },
+    ...(snapshot.lessons.codes.length === 0 ? {} : { joined: lessonJoiner(snapshot, names, isClash) }),
   };
+}
+
+/** Joins the rows of each lesson: one VEVENT has their rooms, lecturers and groups. */
+function lessonJoiner(
+  snapshot: Snapshot,
+  names: EventNames,
+  isClash: (ordinal: number) => boolean,
+): NonNullable<RowListForm['joined']> {
+  const { lessons } = snapshot;
+  const first = firstRows(lessons.codes, lessons.dictionary.size);
+  // A lesson at several times has a UID for each; that of the first time is the lessonId.
+  const uidOf = (rows: Rows, ordinal: number): string | null => {
+    const lesson = lessons.nameOf(ordinal);
+    if (lesson === null) return null;
+    const isFirst =
+      snapshot.slotOf(first[lessons.codes[ordinal] as number] as number) === snapshot.slotOf(ordinal);
+    if (isFirst) return lesson;
+    return [lesson, ...[TIME, END_TIME].map((place) => instantText(textOf(rows, ordinal, place) ?? ''))].join(
+      '/',
+    );
+  };
+  return (selection) => {
+    const groups = new LessonGroups(snapshot, selection);
+    const layout: ListLayout = {
+      number: 4,
+      sums: null,
+      write(rows, ordinal, target, offset) {
+        const uid = uidOf(rows, ordinal);
+        if (uid === null) return writeEvent(rows, ordinal, names, isClash(ordinal), target, offset);
+        const members = groups.membersOf(ordinal);
+        const text = lessonText(rows, members, { uid, names, isClash: members.some(isClash) });
+        if (Buffer.byteLength(text) > target.length - offset) return NO_ROOM;
+        return offset + target.write(text, offset, 'utf8');
+      },
+    };
+    return { selection: groups.leaders, layout };
+  };
+}
+
+/** The first row of each code. */
+function firstRows(codes: CodeColumn, size: number): Uint32Array {
+  const first = new Uint32Array(size);
+  for (let ordinal = codes.length - 1; ordinal >= 0; ordinal--) {
+    const code = codes[ordinal] as number;
+    if (code < size) first[code] = ordinal;
+  }
+  return first;
 }
 
 const placeOf = (name: OutputFieldName): number => OUTPUT_FIELDS.findIndex((field) => field.name === name);
@@ -152,6 +204,51 @@ const DESCRIPTION = property('DESCRIPTION');
 const CATEGORIES = property('CATEGORIES');
 
 const spans = new RowSpans();
+
+/** The VEVENT of a lesson. Title and times are those of the first row. */
+function lessonText(
+  rows: Rows,
+  members: Uint32Array,
+  { uid, names, isClash }: { uid: string; names: EventNames; isClash: boolean },
+): string {
+  const [leader = 0] = members;
+  const all = (read: (ordinal: number) => string | null): string[] => {
+    const texts = new Set(Array.from(members, (ordinal) => read(ordinal) ?? ''));
+    return [...texts].filter((text) => text !== '').sort(compareCodePoints);
+  };
+  const field = (place: number): string[] => all((ordinal) => textOf(rows, ordinal, place));
+  const [start, end] = [TIME, END_TIME].map((place) => instantText(textOf(rows, leader, place) ?? ''));
+  const types = field(TYPE);
+  const title = textOf(rows, leader, TITLE) || names.courseName(leader) || types.join(', ');
+  const rooms = all((ordinal) => names.roomName(ordinal) ?? textOf(rows, ordinal, ROOM));
+  const people = [field(LECTURER), field(GROUP)]
+    .map((texts) => texts.join(', '))
+    .filter((text) => text !== '');
+  const categories = [...types.map(escapeText), ...(isClash ? [CLASH] : [])];
+  const lines = [
+    contentLine('UID', escapeText(uid)),
+    `DTSTAMP:${start}\r\n`,
+    `DTSTART:${start}\r\n`,
+    start === end ? '' : `DTEND:${end}\r\n`,
+    ...[
+      ['SUMMARY', escapeText(title)] as const,
+      ['LOCATION', escapeText(rooms.join(', '))] as const,
+      ['DESCRIPTION', escapeText(people.join('\n'))] as const,
+      ['CATEGORIES', categories.join(',')] as const,
+    ].map(([name, value]) => (value === '' ? '' : contentLine(name, value))),
+  ];
+  return `${BEGIN}${lines.join('')}${CLOSE}`;
+}
+
+function textOf(rows: Rows, ordinal: number, place: number): string | null {
+  spans.read(rows, ordinal);
+  return spans.textOf(rows, place);
+}
+
+/** `20240902T080000Z` */
+function instantText(text: string): string {
+  return text.replace(/[-:]|\.\d+/g, '');
+}
 
 /** Most texts need no escapes and no folds, and are copied. */
 function writeEvent(

@@ -21,6 +21,8 @@ export interface RowListForm {
   readonly closing: Buffer;
   /** The opening of a feed, if it differs from the usual opening. */
   readonly openingOf?: (head: FeedHead) => Buffer;
+  /** If rows are joined, what to write instead of the selection. The layout depends on the selection, so nothing is cached. */
+  readonly joined?: (selection: Selection) => { readonly selection: Selection; readonly layout: ListLayout };
 }
 
 /** Every row is at least this long in any format: it has an id and two times. */

@@ -450,7 +450,10 @@ class EventLists {
     if (format === 'msgpack') return messagePackRows(rows, page, this.#rowCache);
     const form = this.#formOf(format, marksClashes);
     const opening = feed === undefined ? undefined : form.openingOf?.(feed);
-    return rowList(rows, page, opening === undefined ? form : { ...form, opening }, this.#rowCache);
+    const joined = form.joined?.(page);
+    const whole = { ...form, ...(opening === undefined ? {} : { opening }) };
+    if (joined === undefined) return rowList(rows, page, whole, this.#rowCache);
+    return rowList(rows, joined.selection, { ...whole, layout: joined.layout });
   }
 
   #formOf(format: keyof typeof FORMS, marksClashes: boolean): RowListForm {

@@ -1,5 +1,6 @@
 /** Events in each format, written in the slow, obvious way. */
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
+import { compareEvents, compareText } from './events.js';
 import { nameOracle } from './names.js';
 
 export function ndjsonOf(events: readonly TimetableEvent[]): string {
@@ -41,19 +42,47 @@ export function icsOf(
   clashes: ReadonlySet<string> = new Set(),
 ): string {
   const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Lectern//Lectern//EN'];
+  const lessonOf = new Map(all.map(({ id, lessonId }) => [id, lessonId ?? null]));
+  const written = new Set<string>();
   for (const event of events) {
     const [start, end] = [event.time, event.endTime].map((time) => time.replace(/\.\d+|[-:]/g, ''));
-    const known = [event.lecturer, event.studyGroup].filter((each) => each);
+    const lesson = lessonOf.get(event.id) ?? null;
+    const isMember = (other: TimetableEvent): boolean =>
+      other === event ||
+      (lesson !== null &&
+        lessonOf.get(other.id) === lesson &&
+        other.time === event.time &&
+        other.endTime === event.endTime);
+    const members = events.filter(isMember);
+    if (members.some(({ id }) => written.has(id))) continue;
+    written.add(event.id);
+    const joined = (read: (row: TimetableEvent) => string | null): string =>
+      [...new Set(members.map((row) => read(row) ?? ''))]
+        .filter((each) => each !== '')
+        .sort(compareText)
+        .join(', ');
+    const types = [...new Set(members.map(({ type }) => type ?? ''))]
+      .filter((each) => each)
+      .sort(compareText);
+    const known = [joined(({ lecturer }) => lecturer), joined(({ studyGroup }) => studyGroup)].filter(
+      Boolean,
+    );
     const course = event.courseId === null ? null : nameOracle(all, 'courseId', event.courseId);
-    const room = event.roomId === null ? null : nameOracle(all, 'roomId', event.roomId);
-    const categories = [text(event.type ?? ''), clashes.has(event.id) ? 'CLASH' : ''].filter((each) => each);
+    const room = joined(({ roomId }) =>
+      roomId === null ? null : nameOracle(all, 'roomId', roomId) || roomId,
+    );
+    const isClash = members.some(({ id }) => clashes.has(id));
+    const [first] = all.filter(({ lessonId }) => lessonId === lesson).sort(compareEvents);
+    const isFirst = first?.time === Date.parse(event.time) && first.endTime === Date.parse(event.endTime);
+    const uid = lesson === null ? event.id : isFirst ? lesson : `${lesson}/${start}/${end}`;
+    const categories = [...types.map(text), isClash ? 'CLASH' : ''].filter((each) => each);
     const properties = [
-      ['UID', text(event.id)],
+      ['UID', text(uid)],
       ['DTSTAMP', start],
       ['DTSTART', start],
       ['DTEND', end === start ? '' : end],
-      ['SUMMARY', text(event.title || course || event.type || '')],
-      ['LOCATION', text(room || event.roomId || '')],
+      ['SUMMARY', text(event.title || course || types.join(', '))],
+      ['LOCATION', text(room)],
       ['DESCRIPTION', text(known.join('\n'))],
       ['CATEGORIES', categories.join(',')],
     ];
