@@ -45,6 +45,7 @@ export function formatReady(
   const how = isLoaded ? `loaded in ${formatMs(buildMs)}` : 'read from a snapshot file';
   const threads = workers === 1 ? '' : `, ${workers} threads`;
   const lines = [
+    ...(example === null ? [] : [`Timetable: ${baseUrl}/view`, '']),
     `Lectern serves ${timetable.source.name} at ${baseUrl} (${dev ? 'development' : 'production'}${threads})`,
     `${formatCountOf(events, 'event')}, ${how}, ${formatBytes(bytes)} in memory`,
     ...(expanded === undefined ? [] : describeExpansion(expanded)),
@@ -60,7 +61,6 @@ export function formatReady(
       'Try it:',
       `  curl -H 'Authorization: Bearer ${example.token}' '${example.url}'`,
       '',
-      `Timetable: ${baseUrl}/view`,
       `Documentation: ${baseUrl}/docs`,
       `A new token: ${baseUrl}/login`,
     );
