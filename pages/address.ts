@@ -32,7 +32,18 @@ export interface LeftOut {
 }
 
 /** Settings of single views. */
-const MORE = ['building', 'seats', 'by', 'kind', 'from', 'to', 'weeks', 'hour', 'minutes', 'lang'] as const;
+const MORE = [
+  'building',
+  'seats',
+  'by',
+  'kind',
+  'from',
+  'since',
+  'weeks',
+  'hour',
+  'minutes',
+  'lang',
+] as const;
 export type More = (typeof MORE)[number];
 
 export interface Address {

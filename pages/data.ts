@@ -1,16 +1,9 @@
 /** The way to the timetable: the token, what was read, and the stream of changes. Only `lectern/client` asks the service. */
 import { signal } from '@preact/signals';
-import {
-  type ChangeMessage,
-  type ConflictEntry,
-  TimetableClient,
-  type TimetableEvent,
-  TimetableProblem,
-} from 'lectern/client';
+import { type ConflictEntry, TimetableClient, type TimetableEvent, TimetableProblem } from 'lectern/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { LeftOut, Target } from './address.js';
 import type { Named, Row } from './lessons.js';
-import { keep, readKept } from './store.js';
 
 /** The files of the pages lie in {base}/view/. */
 const BASE = new URL('..', import.meta.url);
@@ -42,58 +35,8 @@ export const live = signal<'connecting' | 'live' | 'lost'>('connecting');
 export const publishedAt = signal<number | null>(null);
 /** The ids that the last publications added or changed. */
 export const fresh = signal<ReadonlySet<string>>(new Set());
-/** The last changes, the newest first. */
-export const received = signal<readonly Received[]>([]);
-const RECEIVED_MAX = 50;
-
-export interface Received {
-  readonly at: number;
-  readonly message: ChangeMessage;
-  /** The rows as they were, as far as this page had read them. */
-  readonly before: ReadonlyMap<string, Row>;
-}
-
-/** Rows that this page has read, the oldest first. */
-const seen = new Map<string, Row>();
-const SEEN_MAX = 30_000;
-
-export function seenRow(id: string): Row | undefined {
-  return seen.get(id);
-}
-
-function note(row: Row): Row {
-  seen.delete(row.id);
-  seen.set(row.id, row);
-  const [oldest] = seen.keys();
-  if (seen.size > SEEN_MAX && oldest !== undefined) seen.delete(oldest);
-  return row;
-}
-
-export interface SeenVersion {
-  readonly at: number;
-  readonly version: string;
-}
-
-const DAY_MS = 86_400_000;
-const VERSIONS_KEPT = 8;
-const pageBegan = Date.now();
-
-/** Versions of earlier visits on this device, at most one a day, the newest first. */
-export function versionsSeen(): readonly SeenVersion[] {
-  return readKept<readonly SeenVersion[]>('versions', []).filter(({ at }) => at < pageBegan);
-}
-
-function keepVersion(version: string): void {
-  const days = new Set<number>();
-  const all = [{ at: Date.now(), version }, ...readKept<readonly SeenVersion[]>('versions', [])];
-  const first = all.filter(({ at }) => {
-    const day = Math.floor(at / DAY_MS);
-    if (days.has(day)) return false;
-    days.add(day);
-    return true;
-  });
-  keep('versions', first.slice(0, VERSIONS_KEPT));
-}
+/** The version when the page was opened; null until it is known. */
+export const versionAtFirst = signal<string | null>(null);
 
 export const client: TimetableClient = new TimetableClient({ baseUrl: BASE, token: () => token.value });
 
@@ -147,26 +90,20 @@ export function noteVersion(version: string | null): void {
 }
 
 let isFollowing = false;
+let lastVersion: string | null = null;
 async function followChanges(): Promise<void> {
   if (isFollowing) return;
   isFollowing = true;
   try {
     for await (const message of client.changes({ onState: (state) => (live.value = state) })) {
-      const isFirst = received.value.length === 0 && message.kind === 'version';
+      const isNew = lastVersion !== null && lastVersion !== message.version;
+      lastVersion = message.version;
       noteVersion(message.version);
-      keepVersion(message.version);
-      if (message.kind !== 'version') {
-        const ids =
-          message.kind === 'changes' ? [...message.changed.map(({ id }) => id), ...message.removed] : [];
-        const before = new Map(
-          ids.flatMap((id) => (seen.has(id) ? [[id, seen.get(id) as Row] as const] : [])),
-        );
-        received.value = [{ at: Date.now(), message, before }, ...received.value].slice(0, RECEIVED_MAX);
-      }
+      versionAtFirst.value ??= message.version;
       if (message.kind === 'changes') {
         fresh.value = new Set([...message.added, ...message.changed].map(({ id }) => id));
       }
-      if (!isFirst) revision.value++;
+      if (isNew) revision.value++;
     }
   } catch {
     live.value = 'lost';
@@ -240,13 +177,16 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
   return { data: error === null ? state.data : null, error, isLoading: key !== null && error === null };
 }
 
-/** Reads in advance what is probably asked for next. */
-export function prefetch<T>(key: string, load: (signal: AbortSignal) => Promise<T>): void {
-  if (results.get(key)?.revision === revision.peek() || token.peek() === null) return;
-  load(new AbortController().signal).then(
-    (data) => remember(key, data),
-    () => {},
-  );
+/** Reads in advance what is probably asked for next. Failures are told when it is asked for. */
+export async function prefetch<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (results.get(key)?.revision === revision.peek() || token.peek() === null || signal.aborted) return;
+  try {
+    remember(key, await load(signal));
+  } catch {}
 }
 
 export interface Names {
@@ -312,7 +252,6 @@ export interface Window {
 
 export interface Timetable {
   readonly rows: readonly Row[];
-  readonly conflicts: readonly ConflictEntry[];
   /** Whether there are more rows than are shown. */
   readonly isCut: boolean;
 }
@@ -347,35 +286,34 @@ export function leftOutFilters(not: readonly LeftOut[]): Record<string, string[]
   return filters;
 }
 
-export async function readTimetable(
+function windowQuery({ from, to }: Window): object {
+  return { startTime: new Date(from).toISOString(), endTime: new Date(to).toISOString() };
+}
+
+export async function readConflicts(
   target: Target,
-  { from, to }: Window,
+  window: Window,
   signal: AbortSignal,
-): Promise<Timetable> {
-  const window = { startTime: new Date(from).toISOString(), endTime: new Date(to).toISOString() };
-  const filters = filtersOf(target);
-  const readConflicts = async (): Promise<readonly ConflictEntry[]> =>
-    (await client.get('/schedule/conflicts', { ...filters, ...window, limit: 1000 } as object, { signal }))
-      .data;
+): Promise<readonly ConflictEntry[]> {
+  const query = { ...filtersOf(target), ...windowQuery(window), limit: 1000 };
+  return (await client.get('/schedule/conflicts', query, { signal })).data;
+}
+
+export async function readTimetable(target: Target, window: Window, signal: AbortSignal): Promise<Timetable> {
+  const query = { ...filtersOf(target), ...windowQuery(window), limit: PAGE_ROWS };
   const readEvents = async (): Promise<{ events: TimetableEvent[]; isCut: boolean }> => {
     const events: TimetableEvent[] = [];
     const path = target.kind === 'me' ? '/schedule/personal' : '/schedule';
-    for await (const answer of client.pages(path, { ...filters, ...window, limit: PAGE_ROWS } as object, {
-      signal,
-    })) {
+    for await (const answer of client.pages(path, query, { signal })) {
       noteVersion(answer.version);
       events.push(...answer.data);
       if (events.length >= ROWS_MAX) return { events, isCut: answer.nextCursor !== null };
     }
     return { events, isCut: false };
   };
-  const [known, { events, isCut }, conflicts] = await Promise.all([
-    readNames(),
-    readEvents(),
-    readConflicts(),
-  ]);
+  const [known, { events, isCut }] = await Promise.all([readNames(), readEvents()]);
   const isNamed = target.kind === 'lecturer' && target.id.startsWith(NAME_MARK);
   const name = target.id.slice(NAME_MARK.length);
   const own = isNamed ? events.filter(({ lecturer }) => lecturer === name) : events;
-  return { rows: own.map((event) => note(rowOf(event, known))), conflicts, isCut };
+  return { rows: own.map((event) => rowOf(event, known)), isCut };
 }

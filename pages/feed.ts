@@ -14,8 +14,10 @@ export interface Feed {
 export const feedNow = signal<Feed | null>(null);
 /** Whether the last attempt to read the feed again failed, or gave what was kept. */
 export const isOffline = signal(false);
-/** As long as the service lets browsers keep a feed. */
-const FEED_MS = 300_000;
+/** When the service gave this state. In milliseconds; null until it is known. */
+export const readAt = signal<number | null>(null);
+/** The event stream needs a token. Asking with the entity tag costs the service next to nothing. */
+const FEED_MS = 60_000;
 
 export function readFeed(page: Document): Feed {
   const place = page.getElementById('feed');
@@ -46,19 +48,28 @@ export function readFeed(page: Document): Feed {
 
 /** Reads the feed again while the page is open. @returns ends this */
 export function keepFeed(): () => void {
+  let tag: string | null = null;
   const read = async (): Promise<void> => {
     try {
-      const answer = await fetch(location.pathname, { headers: { Accept: 'text/html' } });
-      isOffline.value = answer.headers.has('Lectern-Kept') || !answer.ok;
-      if (answer.ok) readFeed(new DOMParser().parseFromString(await answer.text(), 'text/html'));
+      // The browser asks with the entity tag that it keeps.
+      const answer = await fetch(location.pathname, { headers: { Accept: 'text/html' }, cache: 'no-cache' });
+      const { headers, ok } = answer;
+      isOffline.value = headers.has('Lectern-Kept') || !ok;
+      if (!ok) return;
+      const date = Date.parse(headers.get('Date') ?? '');
+      readAt.value = Number.isNaN(date) ? Date.now() : date;
+      if (tag !== null && headers.get('ETag') === tag) return;
+      tag = headers.get('ETag');
+      readFeed(new DOMParser().parseFromString(await answer.text(), 'text/html'));
     } catch {
       isOffline.value = true;
     }
   };
-  const timer = setInterval(() => void read(), FEED_MS);
   const soon = (): void => {
     if (!document.hidden) void read();
   };
+  soon();
+  const timer = setInterval(soon, FEED_MS);
   addEventListener('online', soon);
   document.addEventListener('visibilitychange', soon);
   isOffline.value = !navigator.onLine;

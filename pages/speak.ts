@@ -1,8 +1,9 @@
 /** Texts, dates and times in the language of the page. */
 
+import { computed } from '@preact/signals';
 import { language, words, zone } from './store.js';
 import { addDays, utcOf } from './time.js';
-import { fill, type WordName } from './words.js';
+import { fill, memoised, type WordName } from './words.js';
 
 export function say(name: WordName, values?: Readonly<Record<string, string | number>>): string {
   const text = words.value?.[name];
@@ -10,15 +11,17 @@ export function say(name: WordName, values?: Readonly<Record<string, string | nu
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
+const locale = computed(() => {
+  const [wanted] = navigator.languages.filter((tag) => tag.split('-')[0] === language.value);
+  // English without a region gets days before months, as in most of the world.
+  return wanted ?? (language.value === 'en' ? 'en-GB' : language.value);
+});
 
 function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  // English without a region gets days before months, as in most of the world.
-  const [wanted] = navigator.languages.filter((tag) => tag.split('-')[0] === language.value);
-  const locale = wanted ?? (language.value === 'en' ? 'en-GB' : language.value);
-  const key = `${locale} ${JSON.stringify(options)}`;
+  const key = `${locale.value} ${JSON.stringify(options)}`;
   let found = formats.get(key);
   if (found === undefined) {
-    found = new Intl.DateTimeFormat(locale, options);
+    found = new Intl.DateTimeFormat(locale.value, options);
     formats.set(key, found);
   }
   return found;
@@ -26,8 +29,22 @@ function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 
 const CLOCK: Intl.DateTimeFormatOptions = { hour: '2-digit', minute: '2-digit' };
 
+/** Many lessons begin and end at the same times. Made anew for another language or zone. */
+const timesOf = computed(() => {
+  const texts = new Map<number, string>();
+  const clock = format({ ...CLOCK, timeZone: zone.value });
+  return (instant: number): string => {
+    let text = texts.get(instant);
+    if (text === undefined) {
+      text = clock.format(instant);
+      texts.set(instant, text);
+    }
+    return text;
+  };
+});
+
 export function sayTime(instant: number): string {
-  return format({ ...CLOCK, timeZone: zone.value }).format(instant);
+  return timesOf.value(instant);
 }
 
 export function sayTimes(start: number, end: number): string {
@@ -68,11 +85,16 @@ export function sayDates(from: string, days: number): string {
 }
 
 export function sayNumber(n: number, options?: Intl.NumberFormatOptions): string {
-  return new Intl.NumberFormat(language.value, options).format(n);
+  return options === undefined
+    ? numbersOf(language.value).format(n)
+    : n.toLocaleString(language.value, options);
 }
 
+const numbersOf = memoised((code) => new Intl.NumberFormat(code));
+const listsOf = memoised((code) => new Intl.ListFormat(code, { type: 'conjunction', style: 'narrow' }));
+
 export function sayList(texts: readonly string[]): string {
-  return new Intl.ListFormat(language.value, { type: 'conjunction', style: 'narrow' }).format(texts);
+  return texts.length === 1 ? (texts[0] as string) : listsOf(language.value).format(texts);
 }
 
 /** "3 minutes ago", "in 2 hours". */

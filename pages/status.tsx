@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { forgetToken, isDevelopment, live, publishedAt, token } from './data.js';
-import { feedNow, isOffline } from './feed.js';
+import { feedNow, isOffline, readAt } from './feed.js';
 import { Icon } from './parts.js';
 import { say, sayAgo, sayMoment } from './speak.js';
 import { deviceZone, go, keep, language, now, type Theme, theme, useLanguage, zone } from './store.js';
@@ -10,12 +10,12 @@ import { LANGUAGES, type LanguageCode } from './words.js';
 
 export function Status(): JSX.Element | null {
   if (feedNow.value !== null) {
-    return isOffline.value ? (
-      <p class="status" data-state="lost">
-        {say('offline')}
+    const read = readAt.value;
+    return (
+      <p class="status" data-state={isOffline.value ? 'lost' : undefined}>
+        {isOffline.value && say('offline')}{' '}
+        {read !== null && say('dataFrom', { ago: sayAgo(read, Math.max(now.value, read)) })}
       </p>
-    ) : (
-      <p class="status" />
     );
   }
   if (token.value === null) return <p class="status" />;

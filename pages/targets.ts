@@ -1,7 +1,7 @@
 /** Whose timetables are shown, and how they are called. */
 
 import { signal } from '@preact/signals';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { sameTarget, TARGETS_MAX, type Target } from './address.js';
 import { client, reading, readNames, revision, shortId, token } from './data.js';
 import { say } from './speak.js';
@@ -85,20 +85,4 @@ export async function lecturerOf(name: string): Promise<Target> {
   const same = data.filter((entry) => entry.name === name);
   const [only] = same;
   return { kind: 'lecturer', id: same.length === 1 && only?.id != null ? only.id : `${NAME_MARK}${name}` };
-}
-
-/** Whether something becomes known later. */
-export function useMounted<T>(read: () => Promise<T>, keys: readonly unknown[]): T | null {
-  const [value, setValue] = useState<T | null>(null);
-  useEffect(() => {
-    let isGone = false;
-    read().then(
-      (found) => !isGone && setValue(found),
-      () => {},
-    );
-    return () => {
-      isGone = true;
-    };
-  }, keys);
-  return value;
 }

@@ -10,7 +10,8 @@ const DAY_MS = 86_400_000;
 const QUARTER_MS = 900_000;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-const offsets = new Map<string, number>();
+/** By zone and quarter. */
+const offsets = new Map<string, Map<number, number>>();
 const OFFSETS_MAX = 20_000;
 
 function formatOf(zone: string): Intl.DateTimeFormat {
@@ -37,16 +38,20 @@ function formatOf(zone: string): Intl.DateTimeFormat {
 export function offsetAt(instant: number, zone: string): number {
   if (zone === 'UTC') return 0;
   const quarter = Math.floor(instant / QUARTER_MS);
-  const key = `${quarter} ${zone}`;
-  const known = offsets.get(key);
+  let ofZone = offsets.get(zone);
+  if (ofZone === undefined) {
+    ofZone = new Map();
+    offsets.set(zone, ofZone);
+  }
+  const known = ofZone.get(quarter);
   if (known !== undefined) return known;
   const from = quarter * QUARTER_MS;
   const part: Record<string, number> = {};
   for (const { type, value } of formatOf(zone).formatToParts(from)) part[type] = Number(value);
   const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part;
   const offset = Date.UTC(year, month - 1, day, hour, minute, second) - from;
-  if (offsets.size >= OFFSETS_MAX) offsets.clear();
-  offsets.set(key, offset);
+  if (ofZone.size >= OFFSETS_MAX) ofZone.clear();
+  ofZone.set(quarter, offset);
   return offset;
 }
 

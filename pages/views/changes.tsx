@@ -1,170 +1,300 @@
-/** What changed: as it arrives, or since an earlier visit. */
-import type { Changes as ChangeSet, TimetableEvent } from 'lectern/client';
-import { TimetableProblem } from 'lectern/client';
+/** What changed since a time, old beside new: of the timetables that were shown, or of all. Live. */
+import { type Changes as ChangeSet, TimetableProblem } from 'lectern/client';
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import type { Target } from '../address.js';
 import { colourOf } from '../colours.js';
-import { client, type Names, readNames, received, rowOf, seenRow, useLoaded, versionsSeen } from '../data.js';
+import { client, type Names, noteVersion, readNames, rowOf, useLoaded, versionAtFirst } from '../data.js';
 import type { Row } from '../lessons.js';
 import { Loading, Problem, Text } from '../parts.js';
-import { say, sayAgo, sayMoment, sayTime } from '../speak.js';
-import { now } from '../store.js';
+import { LONG_DATE, say, sayDate, sayList, sayNumber, sayTimes } from '../speak.js';
+import { address, go, today, zone } from '../store.js';
+import { keyOf, ME, nameOf, useNames } from '../targets.js';
+import { addDays, dayStart, wallTime } from '../time.js';
 
-const SHOWN_MAX = 300;
+const SHOWN_AT_FIRST = 200;
+const SINCE = ['week', 'yesterday', 'today', 'opened'] as const;
+type Since = (typeof SINCE)[number];
+const SINCE_TEXTS = {
+  week: 'sinceWeek',
+  yesterday: 'sinceYesterday',
+  today: 'sinceToday',
+  opened: 'sinceOpened',
+} as const;
+
+/** What `since` of the API gets; null while it is not known. */
+function sinceOf(since: Since): string | null {
+  if (since === 'opened') return versionAtFirst.value;
+  const days = { week: 7, yesterday: 1, today: 0 }[since];
+  return new Date(dayStart(addDays(today.value, -days), zone.value)).toISOString();
+}
+
+interface Change {
+  readonly what: 'added' | 'changed' | 'removed';
+  readonly row: Row;
+  /** Null for added ones, and if the service does not know it any more. */
+  readonly old: Row | null;
+  /** Of all rows that changed in the same way. */
+  readonly groups: readonly string[];
+}
+
+interface Read {
+  readonly changes: readonly Change[];
+  /** Removed lessons of which only the identifiers are known. */
+  readonly unknown: number;
+  readonly mine: Mine | null;
+}
+
+/** What tells that a change concerns the person. */
+interface Mine {
+  readonly ids: ReadonlySet<string>;
+  readonly groups: ReadonlySet<string>;
+}
+
+async function readChanges(since: string, isMine: boolean, signal: AbortSignal): Promise<Read> {
+  const readMine = async (): Promise<Mine | null> => {
+    if (!isMine) return null;
+    try {
+      const { data } = await client.get('/schedule/personal', {}, { signal });
+      return {
+        ids: new Set(data.map(({ id }) => id)),
+        groups: new Set(data.flatMap(({ studyGroup }) => studyGroup ?? [])),
+      };
+    } catch (error) {
+      if (error instanceof TimetableProblem && error.status === 403) return null;
+      throw error;
+    }
+  };
+  const [{ data, version }, names, mine] = await Promise.all([
+    client.get('/schedule/changes', { since, earlier: true }, { signal }),
+    readNames(),
+    readMine(),
+  ]);
+  noteVersion(version);
+  return { ...changesOf(data, names), mine };
+}
+
+function changesOf(set: ChangeSet, names: Names): Omit<Read, 'mine'> {
+  const { added, changed, removed, earlier = [] } = set;
+  const before = new Map(earlier.map((event) => [event.id, rowOf(event, names)]));
+  const gone = removed.flatMap((id) => before.get(id) ?? []);
+  const rows: Omit<Change, 'groups'>[] = [
+    ...changed.map((event) => {
+      return { what: 'changed', row: rowOf(event, names), old: before.get(event.id) ?? null } as const;
+    }),
+    ...added.map((event) => ({ what: 'added', row: rowOf(event, names), old: null }) as const),
+    ...gone.map((row) => ({ what: 'removed', row, old: null }) as const),
+  ];
+  return { changes: joined(rows), unknown: removed.length - gone.length };
+}
+
+/** Rows of several groups that changed in the same way are one change. */
+function joined(rows: readonly Omit<Change, 'groups'>[]): readonly Change[] {
+  const all = new Map<string, Omit<Change, 'groups'> & { groups: string[] }>();
+  const textOf = (row: Row | null): string =>
+    row === null
+      ? ''
+      : FIELDS.filter(([name]) => name !== 'group')
+          .map(([, text]) => text(row))
+          .join('\n');
+  for (const change of rows) {
+    const { what, row, old } = change;
+    const hasGroupChanged = old !== null && old.group?.id !== row.group?.id;
+    const key = hasGroupChanged ? row.id : `${what}\n${textOf(row)}\n${textOf(old)}`;
+    const known = all.get(key);
+    const group = row.group?.name ?? '';
+    if (known === undefined) all.set(key, { ...change, groups: [group] });
+    else if (!known.groups.includes(group)) known.groups.push(group);
+  }
+  return [...all.values()].sort((a, b) => a.row.start - b.row.start);
+}
+
+function isOf(target: Target, { row, old, groups }: Change, mine: Mine | null): boolean {
+  const name = nameOf(target);
+  return [row, old].some((each) => {
+    if (each === null) return false;
+    if (target.kind === 'me')
+      return mine?.ids.has(each.id) || groups.some((group) => mine?.groups.has(group));
+    if (target.kind === 'lecturer') return each.lecturer?.name === name;
+    return target.kind === 'group'
+      ? groups.includes(target.id) || each.group?.id === target.id
+      : each[target.kind]?.id === target.id;
+  });
+}
 
 export function Changes(): JSX.Element {
-  const [since, setSince] = useState<string | null>(null);
-  const earlier = versionsSeen();
-  const { data: names } = useLoaded('names', readNames);
+  const { of, more } = address.value;
+  const targets = of.length === 0 ? [ME] : of;
+  useNames(targets);
+  const chosen = SINCE.find((each) => each === more.since) ?? 'week';
+  const since = sinceOf(chosen);
+  const { data, error, isLoading } = useLoaded(
+    since === null ? null : `changes ${since} ${of.length === 0}`,
+    (signal) => readChanges(since ?? '', of.length === 0, signal),
+  );
+  // Without a timetable of one's own there is nothing to choose.
+  const canChoose = data !== null && (of.length > 0 || data.mine !== null);
+  const own = (data?.changes ?? []).filter((change) =>
+    targets.some((target) => isOf(target, change, data?.mine ?? null)),
+  );
+  const isAll = !canChoose || more.by === 'all';
   document.title = `${say('changesTitle')} · ${say('appName')}`;
   return (
     <>
       <div class="toolbar">
         <h1 class="whose">{say('changesTitle')}</h1>
-        <div class="joined" role="group" aria-label={say('changesTitle')}>
-          <button type="button" class="button" aria-pressed={since === null} onClick={() => setSince(null)}>
-            {say('sinceBegin')}
-          </button>
-          {earlier.map(({ at, version }) => (
-            <button
-              key={version}
-              type="button"
-              class="button"
-              aria-pressed={since === version}
-              title={sayMoment(at)}
-              onClick={() => setSince(version)}
-            >
-              {sayAgo(at, now.value)}
-            </button>
-          ))}
-        </div>
       </div>
-      {names === null ? (
-        <Loading />
-      ) : since === null ? (
-        <Received names={names} />
-      ) : (
-        <Since version={since} names={names} />
+      <div class="filters">
+        <Choice
+          label={say('changesTitle')}
+          options={SINCE.map((each) => [each, say(SINCE_TEXTS[each])])}
+          chosen={chosen}
+          onChoose={(each) => go({ more: { ...more, since: each } }, { replace: true })}
+        />
+        {canChoose && (
+          <Choice
+            label={say('timetable')}
+            options={[
+              ['own', `${sayList(targets.map(nameOf))} ${sayNumber(own.length)}`],
+              ['all', `${say('allLessons')} ${sayNumber(data.changes.length)}`],
+            ]}
+            chosen={isAll ? 'all' : 'own'}
+            onChoose={(each) => go({ more: { ...more, by: each } }, { replace: true })}
+          />
+        )}
+      </div>
+      {error !== null && <ChangesProblem error={error} />}
+      {data === null && error === null && <Loading />}
+      {data !== null && error === null && (
+        <div class="body changes" aria-busy={isLoading}>
+          <ChangeList
+            key={`${chosen} ${isAll} ${targets.map(keyOf).join()}`}
+            changes={isAll ? data.changes : own}
+          />
+          {isAll && data.unknown > 0 && <p class="notice">{say('removedUnknown', { n: data.unknown })}</p>}
+        </div>
       )}
     </>
   );
 }
 
-function Received({ names }: { readonly names: Names }): JSX.Element {
-  const list = received.value;
-  return (
-    <div class="body changes" aria-busy="false">
-      {list.length === 0 && <p class="notice">{say('changesNone')}</p>}
-      {list.map(({ at, message, before }) => (
-        <section key={message.version}>
-          <h2>
-            {sayTime(at)} <span class="muted">{sayAgo(at, Math.max(now.value, at))}</span>
-          </h2>
-          {message.kind === 'changes' ? (
-            <ChangeTable changes={message} names={names} before={before} />
-          ) : (
-            <p class="notice">{say('readAnew')}</p>
-          )}
-        </section>
-      ))}
-    </div>
-  );
-}
-
-function Since({ version, names }: { readonly version: string; readonly names: Names }): JSX.Element {
-  const { data, error, isLoading } = useLoaded(`changes ${version}`, (signal) =>
-    client.get('/schedule/changes', { since: version }, { signal }),
-  );
+/** The service no longer knows the version. */
+function ChangesProblem({ error }: { readonly error: Error }): JSX.Element {
   if (error instanceof TimetableProblem && error.status === 410)
     return <p class="notice">{say('readAnew')}</p>;
-  if (error !== null) return <Problem error={error} />;
-  if (data === null || isLoading) return <Loading />;
+  return <Problem error={error} />;
+}
+
+function Choice<Name extends string>({
+  label,
+  options,
+  chosen,
+  onChoose,
+}: {
+  readonly label: string;
+  readonly options: readonly (readonly [Name, string])[];
+  readonly chosen: Name;
+  readonly onChoose: (name: Name) => void;
+}): JSX.Element {
   return (
-    <div class="body changes" aria-busy="false">
-      <ChangeTable changes={data.data} names={names} before={new Map()} />
+    <div class="joined" role="group" aria-label={label}>
+      {options.map(([name, text]) => (
+        <button
+          key={name}
+          type="button"
+          class="button"
+          data-choice={name}
+          aria-pressed={name === chosen}
+          onClick={() => onChoose(name)}
+        >
+          <Text>{text}</Text>
+        </button>
+      ))}
     </div>
   );
 }
 
-interface TableProps {
-  readonly changes: ChangeSet;
-  readonly names: Names;
-  /** Rows as they were, as far as this page had seen them. */
-  readonly before: ReadonlyMap<string, Row>;
-}
-
-function ChangeTable({ changes, names, before }: TableProps): JSX.Element {
-  const { added, changed, removed } = changes;
-  const old = (id: string): Row | undefined => before.get(id);
-  if (added.length + changed.length + removed.length === 0) return <p class="notice">{say('changesNone')}</p>;
-  const line = (event: TimetableEvent, what: 'added' | 'changed'): JSX.Element => (
-    <ChangeLine
-      key={event.id}
-      what={what}
-      row={rowOf(event, names)}
-      old={what === 'changed' ? old(event.id) : undefined}
-    />
-  );
+function ChangeList({ changes }: { readonly changes: readonly Change[] }): JSX.Element {
+  const [count, setCount] = useState(SHOWN_AT_FIRST);
+  const days = useMemo(() => {
+    const found = new Map<string, Change[]>();
+    for (const change of changes.slice(0, count)) {
+      const { date } = wallTime(change.row.start, zone.value);
+      found.set(date, [...(found.get(date) ?? []), change]);
+    }
+    return [...found];
+  }, [changes, count, zone.value]);
+  if (changes.length === 0) return <p class="notice">{say('changesNone')}</p>;
   return (
-    <ul class="change-list">
-      {changed.slice(0, SHOWN_MAX).map((event) => line(event, 'changed'))}
-      {added.slice(0, SHOWN_MAX).map((event) => line(event, 'added'))}
-      {removed.slice(0, SHOWN_MAX).map((id) => (
-        <ChangeLine key={id} what="removed" row={old(id) ?? seenRow(id) ?? null} old={undefined} />
+    <>
+      {days.map(([date, list]) => (
+        <section key={date}>
+          <h2>{sayDate(date, LONG_DATE)}</h2>
+          <ul class="change-list">
+            {list.map((change) => (
+              <ChangeLine key={`${change.what} ${change.row.id}`} change={change} />
+            ))}
+          </ul>
+        </section>
       ))}
-    </ul>
+      {count < changes.length && (
+        <button type="button" class="button" onClick={() => setCount(count + SHOWN_AT_FIRST)}>
+          {say('showMore', { n: changes.length - count })}
+        </button>
+      )}
+    </>
   );
 }
 
-const FIELDS: readonly (readonly [string, (row: Row) => string])[] = [
-  ['time', ({ start, end }) => `${sayMoment(start)} – ${sayTime(end)}`],
-  ['title', ({ title }) => title],
+const FIELDS: readonly (readonly [string, (row: Row, other?: Row | null) => string])[] = [
+  ['title', ({ title, kind }) => title || kind],
+  [
+    'time',
+    ({ start, end }, other) => {
+      const date = wallTime(start, zone.value).date;
+      const isSameDay = other == null || wallTime(other.start, zone.value).date === date;
+      const times = sayTimes(start, end);
+      return isSameDay
+        ? times
+        : `${sayDate(date, { weekday: 'short', day: 'numeric', month: 'short' })} ${times}`;
+    },
+  ],
   ['room', ({ room }) => room?.name ?? ''],
   ['lecturer', ({ lecturer }) => lecturer?.name ?? ''],
   ['group', ({ group }) => group?.name ?? ''],
   ['kind', ({ kind }) => kind],
 ];
 
-function ChangeLine({
-  what,
-  row,
-  old,
-}: {
-  readonly what: 'added' | 'changed' | 'removed';
-  readonly row: Row | null;
-  readonly old: Row | undefined;
-}): JSX.Element {
+function ChangeLine({ change }: { readonly change: Change }): JSX.Element {
+  const { what, row, old, groups } = change;
   return (
-    <li class="change" data-what={what} data-kind={colourOf(row?.kind ?? '')}>
+    <li class="change" data-what={what} data-kind={colourOf(row.kind)}>
       <span class="change-what">{say(what)}</span>
-      {row !== null && (
-        <span class="change-fields">
-          {FIELDS.map(([name, textOf]) => {
-            const [text, was] = [textOf(row), old === undefined ? null : textOf(old)];
-            if (text === '' && (was === null || was === '')) return null;
-            return (
-              <span key={name} data-field={name}>
-                {was !== null && was !== text && (
-                  <>
-                    <span class="hidden">{say('before')}: </span>
-                    <del>
-                      <Text>{was || '–'}</Text>
-                    </del>{' '}
-                    <span class="hidden">{say('after')}: </span>
-                  </>
-                )}
-                {was !== null && was !== text ? (
+      <span class="change-fields">
+        {FIELDS.map(([name, textOf]) => {
+          const text = name === 'group' && groups.length > 1 ? sayList(groups) : textOf(row, old);
+          const was = old === null || (name === 'group' && groups.length > 1) ? text : textOf(old, row);
+          if (text === '' && was === '') return null;
+          return (
+            <span key={name} data-field={name} data-changed={was !== text || undefined}>
+              {was === text ? (
+                <Text>{text}</Text>
+              ) : (
+                <>
+                  <span class="hidden">{say('before')}: </span>
+                  <del>
+                    <Text>{was || '–'}</Text>
+                  </del>{' '}
+                  <span class="hidden">{say('after')}: </span>
                   <ins>
                     <Text>{text || '–'}</Text>
                   </ins>
-                ) : (
-                  <Text>{text}</Text>
-                )}
-              </span>
-            );
-          })}
-        </span>
-      )}
+                </>
+              )}
+            </span>
+          );
+        })}
+      </span>
     </li>
   );
 }

@@ -1,7 +1,7 @@
 /** A day of all rooms as bars, and the rooms with nothing scheduled at a time. */
 import type { FreeEntry } from 'lectern/client';
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { TARGETS_MAX } from '../address.js';
 import { colourOf } from '../colours.js';
 import { client, noteVersion, readNames, rowOf, shortId, useLoaded } from '../data.js';
@@ -17,7 +17,8 @@ import { BuildingField, type RoomFacts, readWantedRooms, SeatsField } from './ro
 import { DateBar } from './toolbar.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
-const ROOMS_AT_FIRST = 120;
+/** Those in sight are painted first, then as many as one looks through. */
+const [ROOMS_IN_SIGHT, ROOMS_AT_FIRST] = [24, 120];
 const FREE_AT_FIRST = 24;
 const MINUTES_CHOICES = [30, 45, 60, 90, 120, 180, 240];
 const WEEKS_CHOICES = [1, 2, 4, 8, 12, 15];
@@ -218,19 +219,21 @@ function Bars({
 }: Wish & { readonly day: Day; readonly date: string }): JSX.Element {
   const [text, setText] = useState('');
   const [isAll, setAll] = useState(false);
+  const [isPainted, setPainted] = useState(false);
+  useEffect(() => setPainted(true), []);
   const wanted = text.trim().toLowerCase();
   const found = useMemo(
     () => day.rooms.filter(({ name }) => name.toLowerCase().includes(wanted)),
     [day.rooms, wanted],
   );
-  const rooms = isAll ? found : found.slice(0, ROOMS_AT_FIRST);
+  const rooms = isAll ? found : found.slice(0, isPainted ? ROOMS_AT_FIRST : ROOMS_IN_SIGHT);
   const hours = Array.from({ length: LAST_HOUR - FIRST_HOUR }, (_, n) => FIRST_HOUR + n);
   const isFree = new Set(day.free.map(({ id }) => id));
   const wall = wallTime(now.value, zone.value);
   const place = (at: number): number =>
     (Math.min(LAST_HOUR * 60, Math.max(FIRST_HOUR * 60, at)) / 60 - FIRST_HOUR) / hours.length;
   return (
-    <section class="bars" style={{ '--hours': hours.length }}>
+    <section class="bars" data-date={date} style={{ '--hours': hours.length }}>
       <div class="bars-title">
         <h2>{say('roomDay')}</h2>
         <div class="row">
@@ -291,7 +294,7 @@ function Bars({
           ))}
         </ul>
       </div>
-      {rooms.length < found.length && (
+      {isPainted && rooms.length < found.length && (
         <button type="button" class="button" onClick={() => setAll(true)}>
           {say('showMore', { n: found.length - rooms.length })}
         </button>
@@ -315,7 +318,7 @@ function RoomBars({ lessons, date, place }: RoomBarsProps): JSX.Element {
         const label = `${sayTimes(lesson.start, lesson.end)} ${titleOf(lesson)}`;
         return (
           <li
-            key={lesson.id}
+            key={n}
             class="bar-lesson"
             data-kind={colourOf(lesson.kind)}
             data-clash={isClashing || undefined}
@@ -323,10 +326,8 @@ function RoomBars({ lessons, date, place }: RoomBarsProps): JSX.Element {
             style={{ '--place': place(from), '--width': place(to) - place(from) }}
           >
             {isClashing && <Icon name="warning" />}
-            <span class="bar-text">
-              <span class="hidden">{sayTimes(lesson.start, lesson.end)} </span>
-              <Text>{titleOf(lesson)}</Text>
-            </span>
+            <span class="hidden">{sayTimes(lesson.start, lesson.end)} </span>
+            <bdi class="bar-text">{titleOf(lesson)}</bdi>
           </li>
         );
       })}

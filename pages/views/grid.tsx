@@ -45,7 +45,8 @@ export function Days({ shown, from, days, nameOf, isFolded, onBlock }: DaysProps
   const hours = hoursOf(shown, visible);
   const isBeside = days === 1 || isFold;
   const columns = (timetable: ShownTimetable, date: string): DayColumn => ({
-    key: `${timetable.key} ${date}`,
+    // The same from week to week, so that the elements are used again.
+    key: `${timetable.key} ${weekdayOf(date)}`,
     date,
     timetable,
     label: `${nameOf(timetable)} ${sayDate(date, { weekday: 'long', day: 'numeric', month: 'long' })}`,
@@ -241,6 +242,26 @@ function LongLessons({ columns }: { readonly columns: readonly DayColumn[] }): J
   );
 }
 
+/**
+ * Numbers for keys: one stays with what is shown further on, so that the focus stays; those of what went are given to
+ * what came, so that its elements are used again.
+ */
+function useSlots(ids: readonly string[]): readonly number[] {
+  const last = useRef<ReadonlyMap<string, number>>(new Map());
+  const stay = ids.flatMap((id) => last.current.get(id) ?? []);
+  const taken = new Set(stay);
+  let free = 0;
+  const slots = ids.map((id) => {
+    const known = last.current.get(id);
+    if (known !== undefined) return known;
+    while (taken.has(free)) free++;
+    taken.add(free);
+    return free;
+  });
+  last.current = new Map(ids.map((id, n) => [id, slots[n] as number]));
+  return slots;
+}
+
 interface ColumnProps {
   readonly column: DayColumn;
   readonly first: number;
@@ -255,6 +276,9 @@ function Column({ column, first, last, columnsMax, isMeasured, onBlock }: Column
   const boxes = isMeasured
     ? layOut(spansOfDay(timetable.lessons, date, zone.value), columnsMax, MINUTES_MIN)
     : [];
+  const slots = useSlots(
+    boxes.map(({ spans }) => `${spans[0]?.lesson.id}${spans.length > 1 ? ' and more' : ''}`),
+  );
   const wall = wallTime(now.value, zone.value);
   const isNow = date === wall.date && wall.minute >= first * 60 && wall.minute <= last * 60;
   const style = ({ from, to, column: place, width, columns }: Box): JSX.CSSProperties => ({
@@ -267,16 +291,12 @@ function Column({ column, first, last, columnsMax, isMeasured, onBlock }: Column
     <section class="day" aria-label={label} data-today={date === today.value || undefined}>
       {isNow && <div class="now-line" aria-hidden="true" style={{ '--from': wall.minute / 60 - first }} />}
       <ul>
-        {boxes.map((box) => {
+        {boxes.map((box, n) => {
           const [span] = box.spans;
           if (span === undefined) return null;
           const lessons = box.spans.map(({ lesson }) => lesson);
           return (
-            <li
-              key={`${span.lesson.id}${box.spans.length > 1 ? ' and more' : ''}`}
-              class="box"
-              style={style(box)}
-            >
+            <li key={slots[n]} class="box" style={style(box)}>
               {box.spans.length > 1 ? (
                 <BlockButton lessons={lessons} clashes={timetable.clashes} onBlock={onBlock} />
               ) : (
@@ -395,7 +415,10 @@ function useTabStop(place: { readonly current: HTMLDivElement | null }): void {
   useEffect(() => {
     const buttons = [...(place.current?.querySelectorAll<HTMLButtonElement>(SELECTOR) ?? [])];
     const stop = buttons.find((button) => button === document.activeElement) ?? buttons[0];
-    for (const button of buttons) button.tabIndex = button === stop ? 0 : -1;
+    for (const button of buttons) {
+      const tabIndex = button === stop ? 0 : -1;
+      if (button.tabIndex !== tabIndex) button.tabIndex = tabIndex;
+    }
   });
 }
 

@@ -4,12 +4,13 @@ import { TimetableProblem } from 'lectern/client';
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { LeftOut, Target } from '../address.js';
-import { clashOf, indexOf } from '../clash.js';
+import { type ClashIndex, clashOf, indexOf } from '../clash.js';
 import {
   client,
   filtersOf,
   fresh,
   prefetch,
+  readConflicts,
   readNames,
   readTimetable,
   type Timetable,
@@ -20,7 +21,7 @@ import { Loading, Problem } from '../parts.js';
 import { rangeOf, windowOf } from '../range.js';
 import { say } from '../speak.js';
 import { address, announcement, go, shownDate, zone } from '../store.js';
-import { keyOf, ME, nameOf, useMounted, useNames } from '../targets.js';
+import { keyOf, ME, nameOf, useNames } from '../targets.js';
 import { wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
 import { Start } from './start.js';
@@ -50,6 +51,27 @@ function readAll(
     );
 }
 
+/** The clashes of each timetable. They may be as long as all lessons together, so they are read after these are shown. */
+function readClashes(
+  targets: readonly Target[],
+  from: string,
+  days: number,
+): (signal: AbortSignal) => Promise<ReadonlyMap<string, ClashIndex>> {
+  const window = windowOf(from, days, zone.peek());
+  return async (signal) => {
+    const names = await readNames();
+    const read = async (target: Target): Promise<readonly [string, ClashIndex]> => {
+      const entries = await readConflicts(target, window, signal);
+      return [keyOf(target), indexOf(entries.map((entry) => clashOf(entry, names)))];
+    };
+    return new Map(await Promise.all(targets.map(read)));
+  };
+}
+
+const NO_CLASHES: ClashIndex = new Map();
+/** What is shown is painted first. */
+const PREFETCH_MS = 250;
+
 export function TimetableView(): JSX.Element {
   const { of, view, not } = address.value;
   const targets = of.length === 0 ? [ME] : of;
@@ -57,12 +79,26 @@ export function TimetableView(): JSX.Element {
   const keyFor = (start: string): string => `${targets.map(keyOf).join('|')} ${start} ${days} ${zone.value}`;
   useNames(targets);
   const { data, error, isLoading } = useLoaded(keyFor(from), readAll(targets, from, days));
-  const names = useMounted(readNames, [data]);
+  const isShown = data !== null && !isLoading;
+  const { data: clashes } = useLoaded(
+    isShown ? `clashes ${keyFor(from)}` : null,
+    readClashes(targets, from, days),
+  );
   useEffect(() => {
-    if (data === null || isLoading) return;
-    for (const start of [step(from, 1), step(from, -1)])
-      prefetch(keyFor(start), readAll(targets, start, days));
-  }, [data, isLoading]);
+    if (!isShown) return;
+    const abort = new AbortController();
+    const readBeside = async (): Promise<void> => {
+      for (const start of [step(from, 1), step(from, -1)]) {
+        await prefetch(keyFor(start), readAll(targets, start, days), abort.signal);
+        await prefetch(`clashes ${keyFor(start)}`, readClashes(targets, start, days), abort.signal);
+      }
+    };
+    const timer = setTimeout(() => void readBeside(), PREFETCH_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [data, isShown]);
   useEffect(() => {
     const { size } = fresh.value;
     if (size > 0) announcement.value = say('updated', { n: size });
@@ -71,7 +107,6 @@ export function TimetableView(): JSX.Element {
   const shown = useMemo(
     () =>
       (data ?? []).map(({ target, timetable }): ShownTimetable => {
-        const clashes = names === null ? [] : timetable.conflicts.map((entry) => clashOf(entry, names));
         const rows = timetable.rows.filter((row) => !isLeftOut(row, not));
         const isOut = (row: Row): boolean => isLeftOut(row, not);
         return {
@@ -80,11 +115,11 @@ export function TimetableView(): JSX.Element {
           lessons: lessonsOf(rows),
           hidden: timetable.rows.filter(isOut).length,
           kinds: [...new Set(timetable.rows.map(({ kind }) => kind))].sort(),
-          clashes: indexOf(clashes),
+          clashes: clashes?.get(keyOf(target)) ?? NO_CLASHES,
           isCut: timetable.isCut,
         };
       }),
-    [data, names, not],
+    [data, clashes, not],
   );
   const isUnmapped = error instanceof TimetableProblem && error.code === 'identity-not-mapped';
   if (of.length === 0 && isUnmapped) return <Start />;

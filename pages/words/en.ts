@@ -132,8 +132,16 @@ const words = {
   hour: 'Hour',
   // Changes.
   changesTitle: 'What changed',
-  sinceBegin: 'Since this page was opened',
-  changesNone: 'Nothing has changed since this page was opened. Changes appear here by themselves.',
+  sinceWeek: 'Since last week',
+  sinceYesterday: 'Since yesterday',
+  sinceToday: 'Since this morning',
+  sinceOpened: 'Since this page was opened',
+  allLessons: 'All lessons',
+  removedUnknown: {
+    one: '{n} lesson was removed; what it was is not known any more.',
+    other: '{n} lessons were removed; what they were is not known any more.',
+  },
+  changesNone: 'No changes are known since then. New ones appear here by themselves.',
   added: 'Added',
   changed: 'Changed',
   removed: 'Removed',

@@ -242,14 +242,14 @@ export class TimetableClient {
       // The version grows even if this answer is unchanged (RFC 9110 section 15.4.5).
       for (const [name, value] of response.headers) headers.set(name, value);
       this.#keep(key, known.text, headers);
-      return new Response(known.text, { headers });
+      return answerOf(known.text, headers);
     }
     await checked(response);
     const isKept = response.headers.has('ETag') && /json/.test(response.headers.get('Content-Type') ?? '');
     if (!isKept) return response;
     const text = await response.text();
     this.#keep(key, text, response.headers);
-    return new Response(text, { headers: response.headers });
+    return answerOf(text, response.headers);
   }
 
   #keep(key: string, text: string, headers: Headers): void {
@@ -259,6 +259,16 @@ export class TimetableClient {
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > this.#keptMax && oldest !== undefined) this.#kept.delete(oldest);
   }
+}
+
+/** An answer whose text has been read. A Response of the text would encode and decode it once more. */
+function answerOf(text: string, headers: Headers): Response {
+  const read: Pick<Response, 'ok' | 'status' | 'headers' | 'text' | 'json'> = {
+    ...{ ok: true, status: 200, headers },
+    text: async () => text,
+    json: async () => JSON.parse(text) as unknown,
+  };
+  return read as Response;
 }
 
 async function checked(response: Response): Promise<Response> {

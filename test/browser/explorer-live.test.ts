@@ -119,15 +119,26 @@ if (NO_BROWSER !== null) {
         '1 lesson changed just now',
       );
       await page.locator('.views a', { hasText: 'Changes' }).click();
+      await page.locator('[data-choice="opened"]').click();
       await page.locator('.change[data-what="added"]', { hasText: 'New' }).waitFor();
-      views.publishEvents([
-        ...HOSTILE.slice(0, 4),
-        lesson(600, 60 * HOUR_MS, 61 * HOUR_MS, { title: 'Newer' }),
-      ]);
+      const [longest, long, ...others] = HOSTILE.slice(0, 4) as [
+        NormalisedEvent,
+        NormalisedEvent,
+        ...NormalisedEvent[],
+      ];
+      views.publishEvents([{ ...longest, title: 'Newer', lecturer: 'Zoë' }, ...others]);
       const changed = page.locator('.change[data-what="changed"]');
       await changed.waitFor();
-      t.equal(await changed.locator('ins').innerText(), 'Newer');
-      t.equal(await changed.locator('del').innerText(), 'New', 'old beside new');
+      t.same(await changed.locator('ins').allInnerTexts(), ['Newer', 'Zoë']);
+      t.same(
+        await changed.locator('del').allInnerTexts(),
+        [longest.title, longest.lecturer],
+        'old beside new',
+      );
+      const removed = page.locator('.change[data-what="removed"]');
+      t.match(await removed.innerText(), long.title ?? '', 'a removed lesson as it was');
+      t.equal(await page.locator('.change[data-what="added"]').count(), 0, 'what came and went is no change');
+      t.same(await axeFindings(page), []);
       await page.close();
     });
 

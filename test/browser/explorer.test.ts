@@ -24,6 +24,7 @@ const AXE_VIEWS = [
   '?view=usage&lang=fr',
   '?view=state&lang=es',
 ];
+const BUILDINGS = ['Curie', 'Darwin', 'Lovelace', 'Noether', 'Turing'];
 const WEEK = 'startTime=2026-10-05T00:00:00Z&endTime=2026-10-12T00:00:00Z';
 
 if (NO_BROWSER !== null) {
@@ -220,14 +221,24 @@ if (NO_BROWSER !== null) {
         );
         const query =
           'by=room&startTime=2026-10-07T14:00:00Z&endTime=2026-10-07T16:00:00Z&building=Curie&capacityMin=30&weeks=4';
-        const wanted = await ask<{ name: string }[]>(`/schedule/free?${query}`);
+        const wanted = await ask<{ name: string; capacity: number }[]>(`/schedule/free?${query}`);
         t.ok(wanted.length > 0);
         t.same(
           await page.locator('.free-room strong').allInnerTexts(),
-          wanted.slice(0, 24).map(({ name }) => name),
+          wanted
+            .sort((a, b) => a.capacity - b.capacity)
+            .slice(0, 24)
+            .map(({ name }) => name),
+          'the smallest that are large enough come first',
         );
+        t.match(await page.locator('.free-room').first().innerText(), `${wanted[0]?.capacity} seats · Curie`);
         const bars = await page.locator('.bar-name').allInnerTexts();
         t.ok(bars.length >= wanted.length && bars.every((name) => name.startsWith('C ')));
+        const buildings = page.getByLabel('Building', { exact: true });
+        t.same(await buildings.locator('option').allInnerTexts(), ['All buildings', ...BUILDINGS]);
+        await buildings.selectOption('Darwin');
+        await page.locator('.bar-name', { hasText: /^D / }).first().waitFor();
+        t.match(page.url(), 'building=Darwin');
         await page.close();
       },
     );
