@@ -234,7 +234,7 @@ if (NO_BROWSER !== null) {
         t.match(await page.locator('.free-room').first().innerText(), `${wanted[0]?.capacity} seats · Curie`);
         const bars = await page.locator('.bar-name').allInnerTexts();
         t.ok(bars.length >= wanted.length && bars.every((name) => name.startsWith('C ')));
-        const buildings = page.getByLabel('Building', { exact: true });
+        const buildings = page.locator('.filters label', { hasText: 'Building' }).locator('select');
         t.same(await buildings.locator('option').allInnerTexts(), ['All buildings', ...BUILDINGS]);
         await buildings.selectOption('Darwin');
         await page.locator('.bar-name', { hasText: /^D / }).first().waitFor();
