@@ -30,7 +30,7 @@ export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
     };
   }, []);
   const shown = feed === null ? null : (feedNow.value ?? feed);
-  const hasViews = shown === null && tokenWanted.value === null;
+  const hasViews = shown === null && tokenWanted.value !== 'missing';
   return (
     <>
       <a class="skip" href="#main">
@@ -59,6 +59,8 @@ export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
       </header>
       <main id="main" tabIndex={-1}>
         {hasViews && <DevelopmentWarning />}
+        {/* What is shown stays, and goes on with the next token. */}
+        {hasViews && tokenWanted.value === 'refused' && <TokenForm />}
         {shown === null ? <View /> : <FeedView feed={shown} />}
       </main>
       <div class="hidden" role="status" aria-live="polite">
@@ -69,7 +71,7 @@ export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
 }
 
 function View(): JSX.Element {
-  if (tokenWanted.value !== null) return <TokenForm />;
+  if (tokenWanted.value === 'missing') return <TokenForm />;
   switch (address.value.view) {
     case 'free':
       return <FreeRooms />;

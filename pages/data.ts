@@ -71,12 +71,16 @@ export async function begin(): Promise<void> {
   else void followChanges();
 }
 
+function isRefusal(error: unknown): boolean {
+  return error instanceof TimetableProblem && error.status === 401;
+}
+
 /** Reads with a token that may have expired: in development the page gets another one. */
 export async function reading<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
-    if (!(error instanceof TimetableProblem) || error.status !== 401) throw error;
+    if (!isRefusal(error)) throw error;
     if (await logIn()) return read();
     tokenWanted.value = token.value === null ? 'missing' : 'refused';
     throw error;
@@ -89,13 +93,22 @@ export function noteVersion(version: string | null): void {
   if (Number.isFinite(sequence)) publishedAt.value = sequence;
 }
 
+function becomeLive(state: typeof live.value): void {
+  live.value = state;
+  if (state !== 'live' || !wasOutOfReach) return;
+  wasOutOfReach = false;
+  revision.value++;
+}
+
+/** Whether something could not be read because the service did not answer. */
+let wasOutOfReach = false;
 let isFollowing = false;
 let lastVersion: string | null = null;
 async function followChanges(): Promise<void> {
   if (isFollowing) return;
   isFollowing = true;
   try {
-    for await (const message of client.changes({ onState: (state) => (live.value = state) })) {
+    for await (const message of client.changes({ onState: becomeLive })) {
       const isNew = lastVersion !== null && lastVersion !== message.version;
       lastVersion = message.version;
       noteVersion(message.version);
@@ -105,13 +118,14 @@ async function followChanges(): Promise<void> {
       }
       if (isNew) revision.value++;
     }
-  } catch {
+  } catch (error) {
     live.value = 'lost';
-  } finally {
     isFollowing = false;
+    if (!isRefusal(error)) return;
+    // The token has ended.
+    if (isDevelopment.value && (await logIn())) void followChanges();
+    else tokenWanted.value = 'refused';
   }
-  // The token has ended: the next reading gets another one, or asks for one.
-  if (isDevelopment.value && (await logIn())) void followChanges();
 }
 
 export interface Loaded<T> {
@@ -154,7 +168,9 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
         setState({ key, data, error: null });
       },
       (error: unknown) => {
-        if (abort.signal.aborted) return;
+        // A new token reads again.
+        if (abort.signal.aborted || isRefusal(error)) return;
+        wasOutOfReach ||= !(error instanceof TimetableProblem);
         setState((before) => ({
           ...before,
           key,

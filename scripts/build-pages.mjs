@@ -21,7 +21,8 @@ const settings = {
   bundle: true,
   minify: true,
   write: false,
-  target: ['chrome111', 'firefox113', 'safari16.4'],
+  // light-dark() of style sheets.
+  target: ['chrome123', 'firefox120', 'safari17.5'],
 };
 const { outputFiles, metafile } = await build({
   ...settings,

@@ -5,12 +5,14 @@
  *
  * The time is fixed, so that the week that is shown is full.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { chromium } from 'playwright-core';
 import { startService } from '../dist/app/service.js';
+import { changedRows } from './demo-rows.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const isAll = process.argv.includes('--all');
@@ -55,14 +57,20 @@ const SHOTS = [
   { name: 'hebrew', search: `?lang=he&${OF}`, sizes: ALL, kept: [] },
   {
     name: 'free',
-    search: '?view=free&hour=10:00&minutes=120&building=Curie',
+    search: '?view=free&hour=14:00&minutes=120&seats=30&date=2026-11-16',
     sizes: ALL,
     schemes: BOTH,
     kept: ['usual'],
   },
   { name: 'clashes', search: '?view=clashes', sizes: ALL, schemes: BOTH, kept: ['usual'] },
   { name: 'usage', search: '?view=usage', sizes: ALL, schemes: BOTH, kept: ['usual'] },
-  { name: 'changes', search: '?view=changes', sizes: ['usual'], kept: [] },
+  {
+    name: 'changes',
+    search: '?view=changes&by=all',
+    sizes: ALL,
+    schemes: BOTH,
+    kept: ['usual'],
+  },
   { name: 'state', search: '?view=state', sizes: ['usual'], kept: [] },
   { name: 'print', search: `?${OF}`, sizes: ['usual'], media: 'print', kept: [] },
 ];
@@ -85,8 +93,12 @@ async function webpOf(page, picture) {
 }
 
 mkdirSync(folder, { recursive: true });
+const profile = mkdtempSync(join(tmpdir(), 'lectern-screenshots-'));
+const lines = gunzipSync(readFileSync(join(ROOT, 'fixtures/demo.ndjson.gz'))).toString('utf8');
+const source = join(profile, 'demo.ndjson');
+writeFileSync(source, lines);
 const service = await startService({
-  source: join(ROOT, 'fixtures/demo.ndjson.gz'),
+  source,
   rooms: join(ROOT, 'fixtures/demo-rooms.ndjson'),
   dev: true,
   port: 0,
@@ -94,8 +106,14 @@ const service = await startService({
   feedSecret: 'pictures '.repeat(8),
 });
 await service.ready;
-const profile = mkdtempSync(join(tmpdir(), 'lectern-screenshots-'));
-const browser = await chromium.launchPersistentContext(profile, {
+const rows = lines
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line));
+const changed = changedRows(rows, NOW_MS);
+writeFileSync(source, changed.map((row) => JSON.stringify(row)).join('\n'));
+await service.timetable.refresh();
+const browser = await chromium.launchPersistentContext(join(profile, 'browser'), {
   executablePath: process.env.LECTERN_CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],
   locale: 'en-GB',

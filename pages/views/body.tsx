@@ -53,7 +53,12 @@ export function Body(props: BodyProps): JSX.Element {
     return () => document.body.removeAttribute('data-panel');
   }, [hasPanel]);
   return (
-    <div class="body" aria-busy={isLoading} data-loading={isLoading || undefined}>
+    <div
+      class="body"
+      aria-busy={isLoading}
+      data-loading={isLoading || undefined}
+      data-shown={`${from} ${zone.value}`}
+    >
       <div class="above">
         <NowAndNext shown={shown} from={from} days={days} />
         <Kinds shown={shown} />

@@ -9,6 +9,7 @@ export function TokenForm(): JSX.Element {
   return (
     <form
       class="card token-form"
+      data-again={tokenWanted.value === 'refused' || undefined}
       onSubmit={(event) => {
         event.preventDefault();
         const given = text.trim().replace(/^Bearer\s+/i, '');

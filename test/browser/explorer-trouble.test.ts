@@ -1,0 +1,270 @@
+/** The pages when a token ends, the service goes away, two tabs are open; by keyboard alone; in five zones. */
+import type { BrowserContext, Page } from 'playwright-core';
+import { test } from 'tap';
+import { findPages } from '../../src/http/pages.js';
+import { HttpServer } from '../../src/http/server/server.js';
+import type { NormalisedEvent } from '../../src/model/event.js';
+import { bearer, EVENTS, serve, setUp } from '../http/harness.js';
+import { PublishedViews } from '../http/live-views.js';
+import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** A Monday, 08:00. */
+const MONDAY_MS = Date.UTC(2026, 9, 5, 8);
+const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'America/Santiago', 'Asia/Tokyo'];
+/** Mondays of the weeks in which clocks change in these zones, twice a year. */
+const WEEKS = [
+  '2026-03-02',
+  '2026-03-23',
+  '2026-03-30',
+  '2026-08-31',
+  '2026-09-28',
+  '2026-10-19',
+  '2026-10-26',
+];
+
+function lesson(n: number, time: number, more: Partial<NormalisedEvent> = {}): NormalisedEvent {
+  return {
+    ...(EVENTS[0] as NormalisedEvent),
+    ...{ id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`, time, endTime: time + HOUR_MS },
+    ...{ title: `Lesson ${n}`, studyGroup: 'A', courseId: null, roomName: 'Main Hall' },
+    ...more,
+  };
+}
+
+const LESSONS: readonly NormalisedEvent[] = [
+  lesson(1, MONDAY_MS),
+  lesson(2, MONDAY_MS + HOUR_MS / 2, { lecturer: 'Ada', type: 'Lab' }),
+  lesson(3, MONDAY_MS + 7 * DAY_MS, { title: 'Next week' }),
+];
+
+/** An hour every five hours, over each of the weeks. */
+const AROUND_CHANGES = WEEKS.flatMap((monday, week) =>
+  Array.from({ length: 40 }, (_, n) =>
+    lesson(1000 + week * 100 + n, Date.parse(monday) - DAY_MS + n * 5 * HOUR_MS, {
+      endTime: Date.parse(monday) - DAY_MS + n * 5 * HOUR_MS + HOUR_MS,
+      studyGroup: 'Z',
+      roomId: null,
+      lecturer: null,
+    }),
+  ),
+);
+
+if (NO_BROWSER !== null) {
+  test('the pages stand trouble', { skip: NO_BROWSER }, () => {});
+} else {
+  test('the pages stand trouble', async (t) => {
+    const views = new PublishedViews([...LESSONS, ...AROUND_CHANGES]);
+    const pages = { isShown: true, isHome: true, folder: findPages() };
+    const { handler } = setUp({ views, pages, feeds: {} });
+    const { port, server } = await serve(t, handler);
+    const view = `http://127.0.0.1:${port}/api/v1/view`;
+    const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });
+    const tokenOf = (claims: object = {}): string =>
+      (bearer({ studyGroup: 'A', ...claims }).Authorization ?? '').replace('Bearer ', '');
+
+    await t.test('without a token a sentence asks for one, and the page goes on where it was', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:A&date=2026-10-12`, '.token-form');
+      t.match(await page.locator('.token-form').innerText(), /A token is needed/);
+      await page.locator('.token-form textarea').fill(`Bearer ${tokenOf()}`);
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.locator('.lesson', { hasText: 'Next week' }).waitFor();
+      await page.close();
+    });
+
+    await t.test(
+      'an expired token is told by a sentence; nothing is lost, and a new one goes on',
+      async (t) => {
+        const expired = tokenOf({ exp: Math.floor(Date.now() / 1000) - 60 });
+        const form = '.token-form .problem';
+        const { page } = await open(browser, `${view}?of=group:A&date=2026-10-05#token=${expired}`, form);
+        t.match(await page.locator(form).innerText(), 'has expired');
+        await page.locator('.token-form textarea').fill(tokenOf());
+        await page.locator('.token-form button').click();
+        await page.locator('.lesson', { hasText: 'Lesson 2' }).click();
+        // From now on the service answers as to an expired token.
+        const refused = await fetch(`http://127.0.0.1:${port}/api/v1/schedule`, {
+          headers: { Authorization: `Bearer ${expired}` },
+        });
+        const contentType = refused.headers.get('Content-Type') ?? '';
+        const answer = { status: refused.status, body: await refused.text(), contentType };
+        await page.route('**/schedule**', (route) => route.fulfill(answer));
+        await page.keyboard.press('m');
+        await page.locator(form).waitFor();
+        t.equal(await page.locator('.month-lesson').count(), 2, 'what was read is still there');
+        await page.unroute('**/schedule**');
+        await page.locator('.token-form textarea').fill(tokenOf());
+        await page.locator('.token-form button').click();
+        await page.locator('.month-lesson', { hasText: 'Next week' }).waitFor();
+        t.equal(await page.locator('.token-form').count(), 0);
+        t.match(page.url(), 'view=month&of=group:A&date=2026-10-05');
+        await page.close();
+      },
+    );
+
+    await t.test('two tabs: each has its own place, and both show a change', async (t) => {
+      const tabs = await Promise.all(
+        ['2026-10-05', '2026-10-12'].map(
+          async (date) =>
+            (await open(browser, `${view}?of=group:A&date=${date}#token=${tokenOf()}`, '.lesson')).page,
+        ),
+      );
+      await Promise.all(tabs.map((page) => page.locator('.status[data-state="live"]').waitFor()));
+      views.publishEvents([
+        ...LESSONS,
+        ...AROUND_CHANGES,
+        ...[1, 8].map((day) => lesson(50 + day, MONDAY_MS + day * DAY_MS, { title: 'In both' })),
+      ]);
+      for (const page of tabs) await page.locator('.lesson[data-fresh]', { hasText: 'In both' }).waitFor();
+      t.match(tabs[0]?.url() ?? '', 'date=2026-10-05');
+      t.match(tabs[1]?.url() ?? '', 'date=2026-10-12');
+      await Promise.all(tabs.map((page) => page.close()));
+    });
+
+    await t.test(
+      'a service that goes away and comes back: the state is in sight, and it goes on by itself',
+      async (t) => {
+        const { page, errors } = await open(
+          browser,
+          `${view}?of=group:A&date=2026-10-05#token=${tokenOf()}`,
+          '.lesson',
+        );
+        await page.locator('.status[data-state="live"]').waitFor();
+        await server.close({ deadlineMs: 0 });
+        await page.locator('.status[data-state="lost"]').waitFor();
+        t.ok((await page.locator('.lesson').count()) >= 2, 'the lessons are still there');
+        await page.keyboard.press('d');
+        await page.locator('.problem').waitFor();
+        views.publishEvents([...LESSONS, lesson(90, MONDAY_MS + 2 * HOUR_MS, { title: 'While away' })]);
+        const again = new HttpServer(handler, { overloadMs: 0 });
+        await again.listen({ host: '127.0.0.1', port });
+        t.teardown(() => again.close({ deadlineMs: 0 }));
+        await page.locator('.lesson', { hasText: 'While away' }).waitFor();
+        t.equal(await page.locator('.status').getAttribute('data-state'), 'live');
+        t.equal(await page.locator('.problem').count(), 0);
+        t.same(
+          errors.filter((text) => !/ERR_CONNECTION|Failed to load/.test(text)),
+          [],
+        );
+        await page.close();
+      },
+    );
+
+    await t.test('every path by keyboard alone', async (t) => {
+      const { page } = await open(browser, `${view}?date=2026-10-05#token=${tokenOf()}`, '.lesson');
+      await page.keyboard.press('Tab');
+      t.match(
+        await page.evaluate('document.activeElement.className'),
+        'skip',
+        'the first stop skips the frame',
+      );
+      await tabTo(page, '.views a[href*="view=free"]');
+      await page.keyboard.press('Enter');
+      await tabTo(page, '.filters input[type="time"]');
+      await page.keyboard.type('1200');
+      await tabTo(page, '.free-room');
+      await page.keyboard.press('Enter');
+      await page.locator('h1', { hasText: 'Main Hall' }).waitFor();
+      await tabTo(page, '.kind');
+      await page.keyboard.press('Space');
+      await page.locator('.left-out').waitFor();
+      await tabTo(page, '.left-out .chip-remove');
+      await page.keyboard.press('Enter');
+      await tabTo(page, '.lesson');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.locator('.panel-when').waitFor();
+      await tabTo(page, '.panel .link');
+      await page.keyboard.press('Escape');
+      await tabTo(page, '.toolbar-end .button');
+      await page.keyboard.press('Enter');
+      await tabTo(page, '.take .primary');
+      await page.keyboard.press('Enter');
+      await page.locator('.qr').waitFor();
+      await tabTo(page, '.views a[href*="view=clashes"]');
+      await page.keyboard.press('Enter');
+      await tabTo(page, '.clash-list a');
+      await tabTo(page, '.views a[href*="view=changes"]');
+      await page.keyboard.press('Enter');
+      await tabTo(page, '[data-choice="opened"]');
+      await page.keyboard.press('Space');
+      t.match(page.url(), 'since=opened');
+      await tabTo(page, '.settings summary');
+      await page.keyboard.press('Enter');
+      await tabTo(page, '.settings select');
+      await page.keyboard.press('Escape');
+      t.equal(await page.evaluate('document.activeElement.tagName'), 'SUMMARY', 'the focus returns');
+      await page.close();
+    });
+
+    await t.test(
+      'a week of lessons in five zones, over the changes of the clock, as a slow twin has them',
+      async (t) => {
+        views.publishEvents(AROUND_CHANGES);
+        const { page } = await open(browser, `${view}?of=group:Z#token=${tokenOf()}`, '.body');
+        await page.setViewportSize({ width: 1600, height: 900 });
+        for (const zone of ZONES) {
+          for (const monday of WEEKS) {
+            await page.evaluate(`{
+            history.pushState(null, '', ${JSON.stringify(`?of=group:Z&date=${monday}&zone=${zone}`)});
+            dispatchEvent(new PopStateEvent('popstate'));
+          }`);
+            await page.locator(`.body[aria-busy="false"][data-shown="${monday} ${zone}"]`).waitFor();
+            t.same(await shownIn(page), slowWeek(monday, zone), `${monday} in ${zone}`);
+          }
+        }
+        await page.close();
+      },
+    );
+  });
+}
+
+async function open(browser: BrowserContext, address: string, selector: string): Promise<OpenPage> {
+  const opened = await newPage(browser);
+  const { page } = opened;
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  await page.goto(address);
+  await page.locator(selector).first().waitFor();
+  return opened;
+}
+
+/** Presses Tab until the element has the focus. */
+async function tabTo(page: Page, selector: string): Promise<void> {
+  await page.locator(selector).first().waitFor();
+  for (let n = 0; n < 150; n++) {
+    if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab does not reach ${selector}`);
+}
+
+/** `5 Monday 09:00 – 10:00`, in the order of the page. */
+function shownIn(page: Page): Promise<string[]> {
+  return page.evaluate(`[...document.querySelectorAll('.day')].flatMap((day) =>
+    [...day.querySelectorAll('.lesson')].map((lesson) =>
+      day.getAttribute('aria-label').replace(/^Z /, '') + ' ' +
+      lesson.querySelector('.lesson-time').textContent.trim().slice(0, 13)))`) as Promise<string[]>;
+}
+
+/** Each lesson on each local day that it touches, by Intl alone. */
+function slowWeek(monday: string, zone: string): string[] {
+  const day = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' });
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' });
+  const name = new Intl.DateTimeFormat('en-GB', {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    timeZone: 'UTC',
+  });
+  const found: string[] = [];
+  for (let n = 0; n < 7; n++) {
+    const date = new Date(Date.parse(monday) + n * DAY_MS).toISOString().slice(0, 10);
+    for (const { time, endTime } of AROUND_CHANGES) {
+      if (day.format(time) !== date && day.format(endTime - 1) !== date) continue;
+      found.push(`${name.format(Date.parse(date))} ${clock.format(time)} – ${clock.format(endTime)}`);
+    }
+  }
+  return found;
+}
