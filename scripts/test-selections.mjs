@@ -120,6 +120,8 @@ export const SLOW_SIZES = [
   'snapshot/display-names.',
   'snapshot/image-file.',
   'source/calendar/',
+  'source/pattern/patterns.',
+  'source/several-values.',
   'source/formats/agreement.',
   'source/formats/csv-generated.',
   'source/formats/flat-line.',

@@ -244,8 +244,14 @@ export class FieldTable {
   }
 
   #giveRow(): void {
-    if (this.row.hasLists && this.#form === EVENTS) this.#several.give();
-    else this.sink.row(this.row);
+    const { row } = this;
+    if (row.hasLists && this.#form === EVENTS) {
+      this.#several.give();
+      return;
+    }
+    // Other records, such as rooms, have one value in each field.
+    if (row.hasLists) row.refuseLists(this.#form.fields.keys());
+    this.sink.row(row);
   }
 
   #refuse(fault: Omit<Rejection, 'position'>): void {

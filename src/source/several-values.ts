@@ -4,7 +4,7 @@ import { derivedIdentifier, recordPrefix, rowIdentifier } from '../model/derived
 import type { IdentifierMode } from '../model/event.js';
 import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { parseIdentifier } from '../model/identifier.js';
-import { LIST, type Names, NULL, namesOf, OTHER, type Row, WHOLE } from '../structures/row.js';
+import { LIST, type Names, NULL, namesOf, type Row, WHOLE } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { isNothing, SINGLE_FIELDS } from './map-value.js';
 
@@ -57,9 +57,7 @@ export class SeveralValues {
   /** Gives the combinations of the row, which has lists. The row stays as it is. */
   give(): void {
     const { row } = this.#target;
-    for (const slot of SINGLE_SLOTS) {
-      if (row.kindOf(slot) === LIST) row.putAs(OTHER, slot, 'an array');
-    }
+    row.refuseLists(SINGLE_SLOTS);
     const all: Varying[] = [];
     for (const slots of FAMILIES) {
       const varying = this.#varying(slots);

@@ -188,6 +188,13 @@ export class Row {
     else this.putAs(kindOfValue(value), field, wordsFor(value));
   }
 
+  /** Makes the list of each of these fields one value, which is refused. */
+  refuseLists(fields: Iterable<number>): void {
+    for (const field of fields) {
+      if (this.kindOf(field) === LIST) this.putAs(OTHER, field, 'an array');
+    }
+  }
+
   #putText(field: number, text: string): void {
     const { length } = text;
     const start = this.#reserve(BYTES_PER_UNIT * length);

@@ -291,7 +291,7 @@ test('free time is the same from events, posting lists and listed slots', (t) =>
     { numRuns: runs(50), seed: 19 },
   );
   t.ok(gaps > 1000, `${gaps} gaps`);
-  t.ok(searches > 1000, `${searches} posting lists searched`);
+  t.ok(searches > 400, `${searches} posting lists searched`);
   t.end();
 });
 

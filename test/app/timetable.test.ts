@@ -344,7 +344,7 @@ test('a listener for an unknown event is refused', async (t) => {
   t.throws(() => timetable.on('publishd' as 'published', () => {}), {
     code: 'option-invalid',
     message:
-      "there is no event 'publishd'; expected one of 'published', 'refused', 'part', 'loaded', 'error'",
+      "there is no event 'publishd'; expected one of 'published', 'refused', 'part', 'loaded', 'warning', 'error'",
   });
   await timetable.close();
 });

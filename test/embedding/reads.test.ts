@@ -239,7 +239,7 @@ test('ready rejects with a readable reason', async (t) => {
 test('impossible options are refused at once', (t) => {
   const source = [record(1)];
   const cases: [options: object, message: RegExp][] = [
-    [{}, /source must be a path/],
+    [{}, /openTimetable\(\) takes source or timetable/],
     [{ source: null }, /source must be a path/],
     [{ source: 7 }, /source must be a path/],
     [{ source: {} }, /source must be a path/],

@@ -190,13 +190,6 @@ const REJECTED: readonly [
     'title is an object; expected a string or null',
   ],
   [
-    'studyGroup an array',
-    { ...MINIMAL, studyGroup: ['a'] },
-    'wrong-type',
-    'studyGroup',
-    'studyGroup is an array; expected a string or null',
-  ],
-  [
     'type a boolean',
     { ...MINIMAL, type: false },
     'wrong-type',
