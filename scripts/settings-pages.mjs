@@ -49,6 +49,7 @@ import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { DateOrder, FieldMap } from '../model/read-rules.js';
 import type { Room } from '../model/room.js';
+import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';
 import type { Records } from '../source/records.js';

@@ -18,6 +18,8 @@ export const WEEKS_MAX = 60;
 export const CAPACITY_MAX = 999_999;
 /** Rooms of a file. 20,000 × 0.2 KB, sorted in 30 ms. */
 export const ROOMS_MAX = 20_000;
+/** Time between two reads of the rooms of a database: 20,000 rows take 50 ms on a thread of their own. */
+export const ROOMS_READ_EVERY_MS = 10_000;
 /** A file of rooms: 20,000 × 0.3 KB. */
 export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
 /** UTF-16 units of a room's name, and of its building. */
@@ -368,6 +370,8 @@ export const DATABASE_HEAP_MIB = 256;
 /** Time between two heartbeats of a thread, and the number of missed ones that ends it: 33 s. Reading never keeps a thread busy for a second. */
 export const THREAD_PULSE_MS = 3000;
 export const THREAD_PULSES_MISSED_MAX = 10;
+/** Tables that `inspect` looks at to propose a query: 500 × 40 columns of 60 bytes are 1.2 MB. */
+export const CATALOGUED_TABLES_MAX = 500;
 /** Changed rows of a followed table before it is read whole again: 100,000 × 0.3 KB = 30 MB. */
 export const FOLLOWED_CHANGES_MAX = 100_000;
 /** Changed rows that one statement reads: parsing 1,000 × 0.4 KB takes 5 ms. */

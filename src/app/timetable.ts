@@ -22,7 +22,7 @@ import { RemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../errors.js';
 import { type FileGroup, type KeptFile, KeptFiles } from '../files/kept-files.js';
 import { createHandler, type RequestHandler } from '../http/handler.js';
-import { ANSWER_CACHE_SHARE } from '../limits.js';
+import { ANSWER_CACHE_SHARE, ROOMS_READ_EVERY_MS } from '../limits.js';
 import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
 import { DIRECTORIES, type DirectoryName, isDirectory } from '../model/fields.js';
 import { FORMATS, type FormatName } from '../model/format.js';
@@ -41,7 +41,9 @@ import { Listeners } from '../refresh/listeners.js';
 import type { AnyLoader, Loader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
+import { checkPostgresSpec, type PostgresSpec, postgresName } from '../source/postgres/postgres-spec.js';
 import { type RoomsSpec, readRooms, roomsOf } from '../source/rooms-file.js';
+import { spawnTask } from '../thread/spawn-task.js';
 import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
 import { FileLoader } from './file-loader.js';
 import { keepingOf, loaderOf } from './keeping.js';
@@ -305,7 +307,7 @@ export class KeptTimetable implements Timetable {
     await this.close();
   }
 
-  #roomsOf(rooms: string | RoomsSpec | readonly Room[] | undefined, options: RoomsOptions): KeptRooms {
+  #roomsOf(rooms: GivenRooms, options: RoomsOptions): KeptRooms {
     const kept: KeptRooms = new KeptRooms(rooms, options, () => {
       if (this.#rooms === kept) this.#showAgain({ rooms: kept.table });
     });
@@ -452,30 +454,37 @@ function checkIdentity(given: unknown): IdentityValues | null {
 
 type RoomsOptions = Pick<Resolved<'openTimetable'>, 'identifiers' | 'encoding' | 'watch'>;
 
-/** The rooms given by the operator, directly or in a file that is read again when it changes. */
+type GivenRooms = string | PostgresSpec | RoomsSpec | readonly Room[] | undefined;
+
+/**
+ * The rooms given by the operator: directly, in a file that is read again when it changes, or in a database that is read
+ * again every ROOMS_READ_EVERY_MS.
+ */
 class KeptRooms {
   table: RoomTable | null = null;
   readonly files: readonly KeptFile[];
 
   /**
    * @param onChange called when the rooms in the file have changed
-   * @throws LecternError `option-invalid` for bad rooms that do not come from a file
+   * @throws LecternError `option-invalid` for bad rooms that do not come from a file or database
    */
-  constructor(
-    rooms: string | RoomsSpec | readonly Room[] | undefined,
-    { identifiers, encoding, watch }: RoomsOptions,
-    onChange: () => void,
-  ) {
-    const isFile = typeof rooms === 'string' || (typeof rooms === 'object' && 'path' in rooms);
-    if (!isFile) {
+  constructor(rooms: GivenRooms, { identifiers, encoding, watch }: RoomsOptions, onChange: () => void) {
+    if (rooms === undefined || Array.isArray(rooms)) {
       this.files = [];
       if (rooms !== undefined) this.table = roomsOf(rooms, identifiers);
       return;
     }
-    const { path, rules } =
-      typeof rooms === 'string' ? { path: rooms, rules: { identifiers, encoding } } : rooms;
+    const given = rooms as Exclude<typeof rooms, readonly Room[]>;
+    const { source, rules } =
+      typeof given === 'object' && 'rules' in given
+        ? given
+        : { source: given, rules: { identifiers, encoding } };
+    const readNow = async (signal: AbortSignal): Promise<RoomTable> =>
+      typeof source === 'string'
+        ? readRooms(source, rules, signal)
+        : (await spawnTask({ task: 'read-rooms', source, rules }, { signal })).rooms;
     const read: KeptFile['read'] = async (signal) => {
-      const table = await readRooms(path, rules, signal);
+      const table = await readNow(signal);
       const before = this.table;
       if (table.digest === before?.digest) return null;
       return () => {
@@ -483,7 +492,15 @@ class KeptRooms {
         if (before !== null) onChange();
       };
     };
-    this.files = [{ kind: 'rooms', paths: [path], isWatched: watch, read }];
+    const place =
+      typeof source === 'string'
+        ? { paths: [source], isWatched: watch }
+        : {
+            paths: [postgresName(checkPostgresSpec(source), source)],
+            isWatched: false,
+            everyMs: watch ? ROOMS_READ_EVERY_MS : undefined,
+          };
+    this.files = [{ kind: 'rooms', ...place, read }];
   }
 }
 

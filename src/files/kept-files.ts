@@ -36,6 +36,8 @@ export interface KeptFile {
   readonly paths: readonly string[];
   /** Whether changes are watched for. Default true. */
   readonly isWatched?: boolean;
+  /** Time between two reads of something that cannot be watched. Default: it is read once. */
+  readonly everyMs?: number | undefined;
   /**
    * Reads and checks the content; null if nothing changed. Rejects with a LecternError that names the file
    * and shows no secret.
@@ -157,6 +159,7 @@ class FileReading {
   readonly #signal: AbortSignal;
   readonly #tell: (report: FileReport) => void;
   #watches: readonly { close(): void }[] = [];
+  #timer: NodeJS.Timeout | undefined;
   /** Reads run one after another, so the newest content wins. */
   #last: Promise<void> = Promise.resolve();
   /** A read may fail for a moment only, for example without free file descriptors. */
@@ -191,6 +194,7 @@ class FileReading {
 
   close(): void {
     this.#retry.close();
+    clearInterval(this.#timer);
     for (const watch of this.#watches) watch.close();
   }
 
@@ -201,7 +205,8 @@ class FileReading {
 
   /** Watching begins before the first read, so no change is missed. */
   #watch(): void {
-    const { paths, isWatched = true } = this.file;
+    const { paths, isWatched = true, everyMs } = this.file;
+    if (everyMs !== undefined) this.#timer = setInterval(() => void this.#read(true), everyMs).unref();
     const options = { pollMs: KEPT_FILE_POLL_MS, settleMs: KEPT_FILE_SETTLE_MS };
     const watched = isWatched ? paths.filter(isNoPipe) : [];
     this.#watches = watched.map((path) => watchPath(path, () => void this.again(), options));

@@ -242,9 +242,9 @@ export const CLAIMS: Kind = {
 
 export const ROOMS: Kind = {
   ...PATH,
-  range: 'a path; in a program also a list of rooms',
-  type: 'string | readonly Room[]',
-  fault: (value) => (Array.isArray(value) ? null : PATH.fault(value)),
+  range: 'a path; in a program also a list of rooms, or a PostgreSQL source',
+  type: 'string | PostgresSpec | readonly Room[]',
+  fault: (value) => (Array.isArray(value) || isObject(value) ? null : PATH.fault(value)),
 };
 
 export const ADDRESS: Kind = {

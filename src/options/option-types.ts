@@ -8,6 +8,7 @@ import type { DateOrder, FieldMap } from '../model/read-rules.js';
 import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';
+import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
 import type { Records } from '../source/records.js';
 import type { LoadProgress } from '../source/source.js';
 import type { Place } from './setting.js';
@@ -18,8 +19,8 @@ export interface TimetableOptions {
   readonly source?: string | AnySource | Records | undefined;
   /** Timetable file, which says where events come from and how they are read, source by source; on the command line, the only argument. */
   readonly timetable?: string | TimetableDescription | undefined;
-  /** JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses. Value: a path; in a program also a list of rooms. */
-  readonly rooms?: string | readonly Room[] | undefined;
+  /** JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses. Value: a path; in a program also a list of rooms, or a PostgreSQL source. */
+  readonly rooms?: string | PostgresSpec | readonly Room[] | undefined;
   /** Answer an unknown query parameter with 400, or ignore it. Value: reject or ignore. Default: reject. */
   readonly unknownParameters?: 'reject' | 'ignore' | undefined;
   /** MiB of memory for caches, besides the timetable itself; 0 for none. Value: a number from 0 to 1048576. Default: 256. */
@@ -216,8 +217,12 @@ export interface TermDescription {
 
 /** The rooms of a timetable file. */
 export interface RoomsDescription {
-  /** Path of a file of rooms, in any format of a source. */
+  /** Path of a file of rooms, in any format of a source, or the address of a PostgreSQL database. */
   readonly from: string;
+  /** Of a database: table or view; each row is a room. */
+  readonly table?: string | undefined;
+  /** Of a database: SELECT in place of a table. */
+  readonly query?: string | undefined;
   /** Column that gives each field. Default: columns named as the fields. */
   readonly fields?: Readonly<Record<string, string>> | undefined;
   /** Encoding of text formats. Default: UTF-8, or UTF-16 with a byte order mark. */
@@ -360,7 +365,7 @@ export interface ResolvedSettings {
   readonly compression: boolean;
   readonly dev: boolean;
   readonly pages: boolean;
-  readonly rooms?: string | readonly Room[] | undefined;
+  readonly rooms?: string | PostgresSpec | readonly Room[] | undefined;
   readonly unknownParameters: 'reject' | 'ignore';
   readonly cacheMb: number;
   readonly memoryMbMax?: number | undefined;

@@ -101,13 +101,14 @@ class Planning {
     const identifiers = this.#identifiersOf(timetable, good);
     const specs = good.map((source, n) => source && this.#specOf(source, `sources[${n}]`, timetable));
     this.#checkTogether(good);
+    const rooms = this.#roomsOf(timetable, identifiers);
     const [first, ...others] = specs.filter((spec) => spec !== null);
     if (timetable.sources.length === 0)
       faults.add('sources', 'it is an empty list; expected at least one source');
     if (faults.found.length > 0 || first === undefined) throw invalid(faults.found);
     const source: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs: [first, ...others] };
     const rules = { identifiers, timeZone: timetable.timeZone };
-    return { source, rules, rooms: this.#roomsOf(timetable, identifiers), warnings: this.warnings };
+    return { source, rules, rooms, warnings: this.warnings };
   }
 
   /** The form of all identifiers. UUIDs are also identifiers of the other forms. */
@@ -279,8 +280,19 @@ class Planning {
 
   #roomsOf({ rooms }: TimetableDescription, identifiers: IdentifierMode): RoomsSpec | undefined {
     if (rooms === undefined) return undefined;
-    const { from, fields, ...csv } = typeof rooms === 'string' ? { from: rooms } : rooms;
-    return { path: resolve(this.#folder, from), rules: { identifiers, fieldMap: fields, ...csv } };
+    const { from, fields, table, query, ...csv } = typeof rooms === 'string' ? { from: rooms } : rooms;
+    // A fault was found already.
+    if (typeof from !== 'string') return undefined;
+    const rules = { identifiers, fieldMap: fields, ...csv };
+    if (kindOf(from) === 'postgres') {
+      const spec = { kind: 'postgres', url: from, table, query } as const;
+      for (const [problem, isBroken] of Object.entries(POSTGRES_RULES))
+        if (isBroken(spec)) this.faults.add('rooms', problem.replaceAll(/[{}]/g, ''));
+      return { source: spec, rules };
+    }
+    if (table !== undefined || query !== undefined)
+      this.faults.add('rooms', 'table and query need a PostgreSQL address (postgres://…) in from');
+    return { source: resolve(this.#folder, from), rules };
   }
 }
 

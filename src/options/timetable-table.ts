@@ -255,7 +255,15 @@ const ROOMS: Shape = {
   is: 'entries',
   type: 'RoomsDescription',
   entries: entriesOf({
-    from: [PATH, { isRequired: true, help: 'path of a file of rooms, in any format of a source' }],
+    from: [
+      PATH,
+      {
+        isRequired: true,
+        help: 'path of a file of rooms, in any format of a source, or the address of a PostgreSQL database',
+      },
+    ],
+    table: [TEXT, { help: 'of a database: table or view; each row is a room' }],
+    query: [TEXT, { help: 'of a database: SELECT in place of a table' }],
     fields: [
       { is: 'map', of: shapeOf(COLUMN), keys: ROOM_FIELDS, what: 'columns by field' },
       { help: 'column that gives each field', default: 'columns named as the fields' },

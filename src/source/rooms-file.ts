@@ -15,24 +15,31 @@ import { compareCodePoints, normaliseText, SHOWN_CHARACTERS_MAX } from '../model
 import { NULL, type Row, WHOLE } from '../structures/row.js';
 import { FieldTable } from './field-map.js';
 import { fileSource } from './file.js';
-import type { RowForm, RowSink } from './source.js';
+import type { PostgresSpec } from './postgres/postgres-spec.js';
+import type { RowForm, RowSink, Source } from './source.js';
 
-/** A file of rooms, and how it is read. */
+/** A file or a database with rooms, and how it is read. */
 export interface RoomsSpec {
-  readonly path: string;
+  readonly source: string | PostgresSpec;
   readonly rules: ReadRules;
 }
 
 /**
- * Reads a file of rooms: records with id, name, building and capacity, in any format of a source. Other fields are
- * ignored. If any record has a fault, the whole file is refused, because a missing room would look occupied.
+ * Reads rooms: records with id, name, building and capacity, in any format of a source. Other fields are ignored. If any
+ * record has a fault, all rooms are refused, because a missing room would look occupied.
  *
+ * @param source a path, or another source
  * @throws LecternError `rooms-unusable` with the faults; the reason of the signal
  */
-export async function readRooms(path: string, rules: ReadRules, signal?: AbortSignal): Promise<RoomTable> {
+export async function readRooms(
+  source: string | Source,
+  rules: ReadRules,
+  signal?: AbortSignal,
+): Promise<RoomTable> {
   const intake = new RoomIntake(rules.identifiers);
+  const given = typeof source === 'string' ? fileSource(source) : source;
   try {
-    await fileSource(path).load(intake, {
+    await given.load(intake, {
       rules,
       signal,
       onProgress({ bytesRead }) {
@@ -43,7 +50,8 @@ export async function readRooms(path: string, rules: ReadRules, signal?: AbortSi
     return intake.finish();
   } catch (cause) {
     signal?.throwIfAborted();
-    const message = `the rooms file ${path} cannot be used: ${(cause as Error).message}`;
+    const what = typeof source === 'string' ? `the rooms file ${source}` : `the rooms of ${source.name}`;
+    const message = `${what} cannot be used: ${(cause as Error).message}`;
     throw new LecternError('rooms-unusable', message, { cause });
   }
 }

@@ -33,8 +33,9 @@ export interface SpawnOptions extends TaskListeners {
 export async function spawnTask<T extends Task>(task: T, options: SpawnOptions): Promise<DoneOf<T>> {
   const { signal, chunks } = options;
   signal?.throwIfAborted();
+  const reads = task.task === 'load' || task.task === 'read-rooms';
   const start = await prepareThread('/thread/task-worker.ts', () =>
-    textOf(task.task === 'load' && needsClients(task) ? 'database' : task.task),
+    textOf(reads && needsClients(task) ? 'database' : task.task),
   );
   signal?.throwIfAborted();
   const worker = start({
@@ -45,7 +46,7 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   const abort = (): void => void worker.terminate();
   signal?.addEventListener('abort', abort, { once: true });
   const hung = new AbortController();
-  const pulse = task.task === 'load' ? new ThreadPulse(() => hung.abort(silenceOf(task.source))) : null;
+  const pulse = reads ? new ThreadPulse(() => hung.abort(silenceOf(task.source))) : null;
   try {
     return (await resultOf(worker, options, undefined, { pulse, hung: hung.signal })) as DoneOf<T>;
   } catch (error) {

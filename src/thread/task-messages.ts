@@ -3,10 +3,12 @@ import type { History } from '../change/history.js';
 import type { SnapshotInFile } from '../change/snapshot-file.js';
 import type { LecternErrorCode } from '../errors.js';
 import type { ReadRules } from '../model/read-rules.js';
+import type { RoomTable } from '../model/room.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { FilePlace } from '../snapshot/image-file.js';
 import type { StoredImage } from '../snapshot/image-layout.js';
 import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
+import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
 import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
 import type { HashedObject } from '../store/store.js';
@@ -94,8 +96,16 @@ export interface PatchTask extends Pick<LoadTask, 'rules' | 'past' | 'bounds'> {
   readonly version: string | null;
 }
 
+/** Reads the rooms of a database. */
+export interface RoomsTask {
+  readonly task: 'read-rooms';
+  readonly source: PostgresSpec;
+  readonly rules: ReadRules;
+}
+
 export type Task =
   | LoadTask
+  | RoomsTask
   | FetchTask
   | PatchTask
   | { readonly task: 'read-image'; readonly path: string }
@@ -151,6 +161,7 @@ export type LoadDone =
 export type Done =
   | LoadDone
   | Stored
+  | { readonly kind: 'rooms'; readonly rooms: RoomTable }
   /** An image was written. */
   | { readonly kind: 'done'; readonly place?: FilePlace };
 
@@ -158,7 +169,9 @@ export type DoneOf<T extends Task> = T extends LoadTask | PatchTask | FetchTask
   ? LoadDone
   : T extends { readonly task: 'read-image' }
     ? Stored
-    : Extract<Done, { readonly kind: 'done' }>;
+    : T extends RoomsTask
+      ? Extract<Done, { readonly kind: 'rooms' }>
+      : Extract<Done, { readonly kind: 'done' }>;
 
 export interface Failed {
   readonly kind: 'failed';

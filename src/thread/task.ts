@@ -26,6 +26,13 @@ export async function runTaskHere(
       ]);
       return runPatchTask(task, chunks).catch(refusalOf);
     }
+    case 'read-rooms': {
+      const [{ readRooms }, { postgresSource }] = await Promise.all([
+        import('../source/rooms-file.js'),
+        import('../source/postgres/postgres.js'),
+      ]);
+      return { kind: 'rooms', rooms: await readRooms(postgresSource(task.source), task.rules) };
+    }
     case 'read-image': {
       const { readSnapshotFile } = await import('../change/snapshot-file.js');
       return { kind: 'stored', ...readSnapshotFile(task.path) };

@@ -54,7 +54,7 @@ sources:
   t.same(rules, { identifiers: 'derived', timeZone: 'Europe/London' });
   t.same(warnings, []);
   t.match(rooms, {
-    path: join(folder, 'rooms.csv'),
+    source: join(folder, 'rooms.csv'),
     rules: { encoding: 'windows-1252', fieldMap: { id: 'Nome sala', capacity: '000' } },
   });
   t.match(source, {

@@ -139,6 +139,11 @@ export async function findTable(database: Database, table: string, name: string)
   );
 }
 
+/** A name after a dot or AS, where SQL allows its own words, too. */
+export function simpleName(name: string): string {
+  return /^[a-z_][a-z\d_]*$/.test(name) ? name : quoteIdentifier(name);
+}
+
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

@@ -72,7 +72,8 @@ async function loadRows(
   // `inspect` examines the records to propose a map.
   const isServed = onRecord === undefined;
   if (!isServed) onCatalogue?.(await catalogueOf(database, rows));
-  checkMappedColumns(rows.columns, rules, name, isServed);
+  // Rooms have no times.
+  checkMappedColumns(rows.columns, rules, name, isServed && sink.takes === undefined);
   await preparePatterns(rules.fieldMap);
   const table = new FieldTable(sink, 'postgresql', rules, name, onRecord);
   const copy = await binaryCopyOf(database, rows, table);
