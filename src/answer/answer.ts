@@ -27,6 +27,8 @@ export interface Read {
   readonly format: FormatName | null;
   /** Whether the request means another window later, so that its answer must not be kept for its address. */
   readonly isRelative: boolean;
+  /** When the answer last changed, in epoch milliseconds; null if more than the content of the timetable decides it. */
+  readonly modifiedMs: number | null;
   /** A weak entity tag, `W/"…"`, of the snapshot's content, the canonical query and the representation. */
   entityTag(format: AnyFormatName): string;
   /** Finds and writes the page. @param feed the head of the feed, if the list is a feed */

@@ -95,7 +95,7 @@ const OPENING = calendarOpening();
  * @param marksClashes whether events in a conflict have an additional category
  */
 export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowListForm {
-  const { merged } = snapshot;
+  const { merged, modified } = snapshot;
   const isClash = (ordinal: number): boolean =>
     marksClashes && merged.membershipCount(ordinal, ordinal + 1) > 0;
   const names = { roomName: namesAt(snapshot, 'roomId'), courseName: namesAt(snapshot, 'courseId') };
@@ -108,7 +108,15 @@ export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowList
       isOfSnapshot: true,
       sums: null,
       write(rows, ordinal, target, offset) {
-        return writeEvent(rows, ordinal, names, isClash(ordinal), target, offset);
+        return writeEvent(
+          rows,
+          ordinal,
+          modified[ordinal] as number,
+          names,
+          isClash(ordinal),
+          target,
+          offset,
+        );
       },
     },
     ...(snapshot.lessons.codes.length === 0 ? {} : { joined: lessonJoiner(snapshot, names, isClash) }),
@@ -121,7 +129,7 @@ function lessonJoiner(
   names: EventNames,
   isClash: (ordinal: number) => boolean,
 ): NonNullable<RowListForm['joined']> {
-  const { lessons } = snapshot;
+  const { lessons, modified } = snapshot;
   const first = firstRows(lessons.codes, lessons.dictionary.size);
   // A lesson at several times has a UID for each; that of the first time is the lessonId.
   const uidOf = (rows: Rows, ordinal: number): string | null => {
@@ -141,9 +149,11 @@ function lessonJoiner(
       sums: null,
       write(rows, ordinal, target, offset) {
         const uid = uidOf(rows, ordinal);
-        if (uid === null) return writeEvent(rows, ordinal, names, isClash(ordinal), target, offset);
+        const changedS = modified[ordinal] as number;
+        if (uid === null) return writeEvent(rows, ordinal, changedS, names, isClash(ordinal), target, offset);
         const members = groups.membersOf(ordinal);
-        const text = lessonText(rows, members, { uid, names, isClash: members.some(isClash) });
+        const modifiedS = members.reduce((latest, each) => Math.max(latest, modified[each] as number), 0);
+        const text = lessonText(rows, members, { uid, names, modifiedS, isClash: members.some(isClash) });
         if (Buffer.byteLength(text) > target.length - offset) return NO_ROOM;
         return offset + target.write(text, offset, 'utf8');
       },
@@ -180,8 +190,9 @@ const BYTES_PER_JSON_BYTE_MAX = 5;
 const BYTES_PER_UNIT_MAX = 3 * 3;
 
 const BEGIN = Buffer.from('BEGIN:VEVENT\r\n');
-// RFC 5545 section 3.8.7.2 requires an instant. The event's own instant is the same on every replica.
+// Without METHOD, both say when the event last changed (RFC 5545 sections 3.8.7.2 and 3.8.7.3).
 const STAMP = Buffer.from('DTSTAMP:');
+const LAST_MODIFIED = Buffer.from('LAST-MODIFIED:');
 const START = Buffer.from('DTSTART:');
 const END = Buffer.from('DTEND:');
 const CLOSE = Buffer.from('END:VEVENT\r\n');
@@ -209,7 +220,7 @@ const spans = new RowSpans();
 function lessonText(
   rows: Rows,
   members: Uint32Array,
-  { uid, names, isClash }: { uid: string; names: EventNames; isClash: boolean },
+  { uid, names, modifiedS, isClash }: { uid: string; names: EventNames; modifiedS: number; isClash: boolean },
 ): string {
   const [leader = 0] = members;
   const all = (read: (ordinal: number) => string | null): string[] => {
@@ -227,7 +238,7 @@ function lessonText(
   const categories = [...types.map(escapeText), ...(isClash ? [CLASH] : [])];
   const lines = [
     contentLine('UID', escapeText(uid)),
-    `DTSTAMP:${start}\r\n`,
+    `${STAMP}${stampOf(modifiedS)}\r\n${LAST_MODIFIED}${stampOf(modifiedS)}\r\n`,
     `DTSTART:${start}\r\n`,
     start === end ? '' : `DTEND:${end}\r\n`,
     ...[
@@ -254,6 +265,7 @@ function instantText(text: string): string {
 function writeEvent(
   rows: Rows,
   ordinal: number,
+  modifiedS: number,
   names: EventNames,
   isClash: boolean,
   target: Buffer,
@@ -272,7 +284,9 @@ function writeEvent(
   if (bytesMax > target.length - offset) return NO_ROOM;
   let to = put(BEGIN, target, offset);
   to = writeText(rows, UID, ID, target, to);
-  to = writeInstant(bytes, STAMP, TIME, target, to);
+  const modified = stampOf(modifiedS);
+  to = put(LINE_END, target, put(modified, target, put(STAMP, target, to)));
+  to = put(LINE_END, target, put(modified, target, put(LAST_MODIFIED, target, to)));
   to = writeInstant(bytes, START, TIME, target, to);
   // The end must be after the start (section 3.8.2.2). Without an end the event takes no time.
   if (!isSameSecond(bytes)) to = writeInstant(bytes, END, END_TIME, target, to);
@@ -283,6 +297,18 @@ function writeEvent(
   to = writePeople(rows, target, to);
   to = writeCategories(rows, isClash, target, to);
   return put(CLOSE, target, to);
+}
+
+let lastS = 0;
+let lastStamp: Buffer = Buffer.from('19700101T000000Z');
+
+/** Most events of a timetable changed at the same time. */
+function stampOf(seconds: number): Buffer {
+  if (seconds !== lastS) {
+    lastS = seconds;
+    lastStamp = Buffer.from(new Date(seconds * 1000).toISOString().replace(/[-:]|\.000/g, ''), 'latin1');
+  }
+  return lastStamp;
 }
 
 function put(bytes: Buffer, target: Buffer, offset: number): number {

@@ -4,6 +4,7 @@
  * nor sockets.
  */
 
+import { hash } from 'node:crypto';
 import type { ChangeCounts } from '../change/change.js';
 import {
   countsOfDifference,
@@ -168,7 +169,7 @@ export class SnapshotView implements View {
       identifiers: snapshot.summary.identifiers,
       hasValue: (name, value) => snapshot.field(name).dictionary.codeOf(value) !== NO_CODE,
     };
-    this.#tags = new EntityTags(snapshot.summary.id);
+    this.#tags = new EntityTags(snapshot);
     this.#events = new EventLists(snapshot, this.rowCache);
     this.#directories = new Directories(snapshot, rooms);
     this.#free = new FreeReader(snapshot, this.#directories, rooms, this.#tags);
@@ -222,6 +223,7 @@ export class SnapshotView implements View {
     const read: Read = {
       format: parameters.format,
       isRelative: false,
+      modifiedMs: this.summary.modifiedMs,
       entityTag: (format) => this.#tags.ofEvent(ordinal, format),
       execute: (format) => {
         const body = format === 'json' ? jsonRow(rows, ordinal) : messagePackRow(rows, ordinal);
@@ -252,6 +254,7 @@ export class SnapshotView implements View {
     const read: Read = {
       format: parameters.format,
       isRelative: false,
+      modifiedMs: this.summary.modifiedMs,
       entityTag: (format) => this.#tags.of('changes', parameters, null, format),
       execute: (format) => {
         const encode = format === 'json' ? jsonChanges : messagePackChanges;
@@ -349,6 +352,7 @@ export class SnapshotView implements View {
     const read: Read = {
       format: parameters.format,
       isRelative: parameters.isRelative,
+      modifiedMs: parameters.isRelative || rooms !== '' ? null : this.summary.modifiedMs,
       entityTag: (format) => this.#tags.of(endpoint, parameters, identities, format, rooms),
       execute: (format, feed) => {
         if (endpoint === 'types') return this.#typesAnswer(format);
@@ -488,6 +492,7 @@ class FreeReader {
     return {
       format: parameters.format,
       isRelative: parameters.isRelative,
+      modifiedMs: parameters.isRelative || this.#rooms ? null : this.#snapshot.summary.modifiedMs,
       entityTag: (format) => this.#tags.of('free', parameters, null, format, digest),
       execute: (format) => this.#answer(parameters, format),
     };
@@ -554,9 +559,13 @@ class EntityTags {
   /** `W/"<snapshot id>-<digest>"`; only the digest changes. */
   readonly #bytes: Buffer;
   readonly #digestOffset: number;
+  readonly #modified: Uint32Array;
+  /** Only calendars show the times of change, which the id of the content does not cover. */
+  #modifiedDigest: string | null = null;
 
-  constructor(contentId: string) {
-    const before = `W/"${contentId}-`;
+  constructor({ summary, modified }: Snapshot) {
+    this.#modified = modified;
+    const before = `W/"${summary.id}-`;
     this.#bytes = Buffer.from(`${before}${'x'.repeat(DIGEST_CHARACTERS)}"`, 'latin1');
     this.#digestOffset = before.length;
   }
@@ -604,6 +613,10 @@ class EntityTags {
     if (parameters.free !== null) digest.text(JSON.stringify(parameters.free));
     if (rooms !== '') digest.text(rooms);
     if (clashes && format === 'ics') digest.text('clashes');
+    if (format === 'ics') {
+      this.#modifiedDigest ??= hash('sha1', this.#modified);
+      digest.text(this.#modifiedDigest);
+    }
     const revision = REVISIONS[format];
     if (revision !== undefined) digest.text(revision);
     return this.#tag(digest);

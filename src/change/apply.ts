@@ -35,6 +35,7 @@ import {
   type FieldImage,
   type NamesImage,
   type RowsImage,
+  revisionSeconds,
   type SlotsImage,
   type SnapshotImage,
 } from '../snapshot/image.js';
@@ -129,6 +130,7 @@ function spliceImage(base: SnapshotImage, edit: PlacedEdit, beganMs: number): Sn
     columns,
     names: patchNames(base.names, patched, { fields, columns }),
     rows,
+    modified: patchModified(base.modified, edit),
     dayDigests: patchDigests(base, edit, slots, rows),
     ids: patchIds(base.ids, edit, hash),
     clusters: patchClusters(base, splice, { fields, columns, rows, slots, slotOf }),
@@ -180,8 +182,9 @@ function placeEdit(base: SnapshotImage, { came, went }: EventEdit): PlacedEdit {
   const changed: { event: NormalisedEvent; row: Buffer }[] = [];
   for (const event of came) {
     const ordinal = snapshot.ordinalOf(event.id);
-    const row = Buffer.from(`${serialiseEvent(recordOf(event))},`, 'utf8');
-    if (ordinal !== -1 && isSameEvent(base, ordinal, event, row)) continue;
+    const row = rowOf(event);
+    const isSame = ordinal !== -1 && isSameEvent(base, ordinal, event, row);
+    if (isSame && base.modified[ordinal] === revisionSeconds(event.modified ?? null)) continue;
     if (ordinal !== -1) removed.push(ordinal);
     changed.push({ event, row });
   }
@@ -203,11 +206,12 @@ function placeEdit(base: SnapshotImage, { came, went }: EventEdit): PlacedEdit {
   return { splice, events: changed.map(({ event }) => event), rows, went: known };
 }
 
-function isSameEvent(
+/** Whether an event of the image has these values, whenever they changed. */
+export function isSameEvent(
   { rows, fields, columns }: SnapshotImage,
   ordinal: number,
   event: NormalisedEvent,
-  row: Buffer,
+  row: Buffer = rowOf(event),
 ): boolean {
   const [from, to] = [rows.start[ordinal]!, rows.start[ordinal + 1]! - 1];
   if (row.compare(rows.bytes, from, to, 0, row.length - 1) !== 0) return false;
@@ -220,6 +224,11 @@ function isSameEvent(
     if (value === null || code >= start.length - 1) return value === null && code >= start.length - 1;
     return Buffer.from(value, 'utf8').compare(bytes, start[code], start[code + 1]) === 0;
   });
+}
+
+/** With a comma. */
+function rowOf(event: NormalisedEvent): Buffer {
+  return Buffer.from(`${serialiseEvent(recordOf(event))},`, 'utf8');
 }
 
 function recordOf(event: NormalisedEvent): TimetableEvent {
@@ -260,6 +269,7 @@ export function eventReader(base: SnapshotImage): (ordinal: number) => Normalise
       ...row,
       time: Date.parse(row.time),
       endTime: Date.parse(row.endTime),
+      modified: base.modified[ordinal]! * 1000 || null,
     };
     for (const { name, codes, dictionary } of hidden) {
       const code = codes[ordinal] ?? dictionary.size;
@@ -502,6 +512,13 @@ function patchRows(rows: RowsImage, { splice, events, rows: texts }: PlacedEdit)
   if (lastBefore !== -1) bytes[start[lastBefore + 1]! - 1] = COMMA;
   bytes[bytes.length - 1] = CLOSING_BRACKET;
   return { bytes, start, packedStart };
+}
+
+function patchModified(modified: Uint32Array, { splice, events }: PlacedEdit): Uint32Array {
+  const next = splice.copy(modified, shared.uint32(splice.after));
+  for (const [n, event] of events.entries())
+    next[splice.inserted[n]!] = revisionSeconds(event.modified ?? null);
+  return next;
 }
 
 function lengthAfter(start: Uint32Array, removed: Uint32Array, lengths: readonly number[]): number {

@@ -5,12 +5,11 @@ import type { NormalisedEvent } from '../model/event.js';
 import { isPlainJsonText } from '../model/text.js';
 import type { SnapshotBuilder } from '../snapshot/builder.js';
 import type { ArrivedEvents, Column } from '../snapshot/columns.js';
-import type { Day } from '../snapshot/content-version.js';
 import type { ColumnImage, SnapshotImage } from '../snapshot/image.js';
 import { ID_OFFSET, Rows } from '../snapshot/rows.js';
 import { compareKeys, type EventKey, type Snapshot } from '../snapshot/snapshot.js';
 import type { ReadingNotes } from '../snapshot/summary.js';
-import { type ByteStrings, hasSameBytes, isSame, viewOf } from '../structures/byte-strings.js';
+import { type ByteStrings, isSame, viewOf } from '../structures/byte-strings.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { findInHashIndex } from '../structures/hash-index.js';
 import { type EditedImage, editImage, slotsOfEvents } from './apply.js';
@@ -22,6 +21,7 @@ import {
   packEdit,
   rowDigest,
 } from './change.js';
+import { reviseEdit } from './revisions.js';
 
 /**
  * The change from one snapshot to another, found in one merge, which skips days with equal digests. The change has no
@@ -34,7 +34,7 @@ export function compare(before: Snapshot, after: Snapshot, entriesMax: number): 
   let changed = 0;
   let b = 0;
   let a = 0;
-  const equalDays = daysInBoth(before, after);
+  const equalDays = after.equalDays(before);
   let day = 0;
   // Terminates: each round advances `b`, `a` or `day`.
   while (b < before.eventCount || a < after.eventCount) {
@@ -77,17 +77,6 @@ export function compare(before: Snapshot, after: Snapshot, entriesMax: number): 
     earlier: added + removed + changed <= entriesMax ? earlierRowsOf(before, earlier) : null,
     edit: null,
   };
-}
-
-/** Days with equal rows, in order. The events of each day are one run of ordinals in each snapshot. */
-function daysInBoth(before: Snapshot, after: Snapshot): { readonly before: Day; readonly after: Day }[] {
-  const of = new Map(before.days().map((day) => [day.day, day]));
-  const equal: { before: Day; after: Day }[] = [];
-  for (const day of after.days()) {
-    const same = of.get(day.day);
-    if (same !== undefined && hasSameBytes(same.digest, day.digest)) equal.push({ before: same, after: day });
-  }
-  return equal;
 }
 
 /**
@@ -148,10 +137,11 @@ export function buildByPatch(
   builder: SnapshotBuilder,
   base: SnapshotImage,
   notes: Partial<ReadingNotes>,
+  nowMs: number = Date.now(),
 ): EditedImage | null {
   const edit = differingEvents(base, builder.arrived());
   if (edit === null) return null;
-  const { image, ...made } = editImage(base, edit);
+  const { image, ...made } = editImage(base, reviseEdit(base, edit, nowMs));
   const { expanded: _expanded, patterns: _patterns, ...summary } = image.summary;
   return {
     image: { ...image, summary: { ...summary, ...builder.recordSummary(summary.fields, notes) } },
@@ -268,12 +258,16 @@ function isNewlyKnown({ column, base, known }: Comparison, code: number, baseCod
   return true;
 }
 
-function eventOf({ ids, timeMs, endTimeMs, columns }: ArrivedEvents, arrival: number): NormalisedEvent {
+function eventOf(
+  { ids, timeMs, endTimeMs, columns, modified }: ArrivedEvents,
+  arrival: number,
+): NormalisedEvent {
   const values = columns.map(({ name, dictionary, codes }) => {
     return [name, arrival < codes.length ? dictionary.valueOf(codes.at(arrival)) : null];
   });
   const event = { id: ids.textOf(arrival), time: timeMs[arrival]!, endTime: endTimeMs[arrival]! };
-  return { ...event, ...Object.fromEntries(values) } as NormalisedEvent;
+  const changedMs = modified.length === 0 ? null : modified[arrival]! * 1000 || null;
+  return { ...event, ...Object.fromEntries(values), modified: changedMs } as NormalisedEvent;
 }
 
 function idsWithout(base: SnapshotImage, isThere: Uint8Array): string[] {

@@ -13,6 +13,8 @@ import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import { PARAMETER_FIELDS } from '../model/fields.js';
 import { FEED_EXTENSIONS, FEED_FORMATS, FEED_PAGE, type FeedFormat } from '../model/format.js';
+import type { Validators } from './answer/answer-cache.js';
+import { lastModified } from './answer/conditional.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendText } from './answer/respond.js';
 import type { Exchange } from './exchange.js';
@@ -69,8 +71,8 @@ interface Feed {
   readonly identities: readonly FieldFilter[] | null;
   /** The enrolments that the identities of the feed come from. */
   readonly enrolments: Enrolments | null;
-  /** The entity tag of the last answer of the feed; null before the first answer. */
-  tag: { readonly snapshotId: string; readonly format: FeedFormat; readonly text: string } | null;
+  /** The entity tag and the time of change of the last answer of the feed; null before the first answer. */
+  tag: (Validators & { readonly contentId: string; readonly format: FeedFormat }) | null;
 }
 
 export class Feeds {
@@ -187,11 +189,10 @@ export class Feeds {
     const { view } = this.#views;
     if (view === null) return snapshotUnavailable(this.#views);
     const { pairs, identities, tag } = feed;
-    const { id } = view.summary;
     if (format === FEED_PAGE) exchange.fields = exchange.fields.ofPage ?? exchange.fields;
     // Most requests repeat an earlier one and find the same snapshot, so they get 304 here.
-    const isKnown = tag !== null && tag.snapshotId === id && tag.format === format;
-    if (isKnown && answerCondition(exchange, view, tag.text, CACHING)) return null;
+    const isKnown = tag !== null && tag.contentId === view.contentId && tag.format === format;
+    if (isKnown && answerCondition(exchange, view, tag, CACHING)) return null;
     // The query was checked when the address was created.
     const result =
       identities === null ? view.schedule(pairs, STRICT) : view.personal(pairs, STRICT, identities);
@@ -199,11 +200,15 @@ export class Feeds {
     if (!('read' in result)) return NO_FEED;
     const { read } = result;
     const entityTag = read.entityTag(format.name);
-    feed.tag = { snapshotId: id, format, text: entityTag };
-    if (!isKnown && answerCondition(exchange, view, entityTag, CACHING)) return null;
+    // Enrolments decide a personal feed, too, and each version of Lectern its page.
+    const isTimed = (identities === null || feed.enrolments === null) && format !== FEED_PAGE;
+    const validators = { entityTag, modifiedMs: isTimed ? read.modifiedMs : null };
+    feed.tag = { ...validators, contentId: view.contentId, format };
+    if (!isKnown && answerCondition(exchange, view, validators, CACHING)) return null;
     const { body } = read.execute(format.name, { name: nameOf(pairs), file });
     const headers = ['Content-Type', format.contentType, 'ETag', entityTag, ...CACHING];
     headers.push('Lectern-Version', view.version);
+    if (validators.modifiedMs !== null) headers.push('Last-Modified', lastModified(validators.modifiedMs));
     // Without this field a browser would name the saved file after the address.
     headers.push('Content-Disposition', `inline; filename="timetable.${format.name}"`);
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));

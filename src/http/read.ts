@@ -23,9 +23,16 @@ import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { parseVersion, type TimetableVersion } from '../model/timetable-version.js';
-import { AnswerCache, type KnownTarget, sendKnown } from './answer/answer-cache.js';
+import { AnswerCache, type KnownTarget, sendKnown, type Validators } from './answer/answer-cache.js';
 import { type Coding, CompressedAnswers } from './answer/compression.js';
-import { CACHE_CONTROL, isModifiedSince, matchedEntityTag, nextLink, VARY } from './answer/conditional.js';
+import {
+  CACHE_CONTROL,
+  isModifiedSince,
+  lastModified,
+  matchedEntityTag,
+  nextLink,
+  VARY,
+} from './answer/conditional.js';
 import { contentTypeOf, dispositionOf, EVENT_STREAM_TYPE, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendBody, sendEmpty } from './answer/respond.js';
@@ -66,7 +73,7 @@ const PRECONDITION_FAILED: Problem = {
 
 const MODIFIED: Problem = {
   code: 'precondition-failed',
-  detail: 'The timetable was built after the time in If-Unmodified-Since.',
+  detail: 'The timetable has changed since the time in If-Unmodified-Since.',
 };
 
 const NO_SNAPSHOT: Problem = {
@@ -112,6 +119,7 @@ export class Reader {
   readonly #waits: VersionWaits;
   /** Header fields of answers without a body. */
   #caching = LIST_CACHING;
+  #lastModified = '';
 
   /** @param hasTokens whether tokens identify users */
   constructor(views: LiveViews, settings: ReaderSettings, meter: Meter | null, hasTokens: boolean) {
@@ -165,6 +173,7 @@ export class Reader {
     if (this.#cache.contentId !== view.contentId) {
       this.#cache.keepOnly(view.contentId);
       this.#caching = [...LIST_CACHING, VERSION_FIELD, view.version];
+      this.#lastModified = lastModified(view.summary.modifiedMs);
     }
     const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
     if (route.cacheable) {
@@ -237,9 +246,11 @@ export class Reader {
     const format = formatFor(exchange, read.format, formats);
     if (format === null) return;
     const entityTag = read.entityTag(format);
+    const isPersonal = route.endpoint === 'personal';
+    const validators = { entityTag, modifiedMs: isPersonal ? null : read.modifiedMs };
     const key = keyOf(exchange);
-    if (answerCondition(exchange, view, entityTag, this.#caching)) {
-      if (isKept) this.#cache.offer(key, read.format, format, { entityTag, headers: [], body: null });
+    if (answerCondition(exchange, view, validators, this.#caching)) {
+      if (isKept) this.#cache.offer(key, read.format, format, { ...validators, headers: [], body: null });
       return;
     }
     const { total, nextCursor, body } = read.execute(format);
@@ -255,6 +266,7 @@ export class Reader {
       VERSION_FIELD,
       view.version,
     ];
+    if (read.modifiedMs !== null) headers.push('Last-Modified', this.#lastModified);
     if (route.endpoint !== 'events') headers.push('X-Total-Count', String(total));
     const disposition = dispositionOf(format);
     if (disposition !== null) headers.push('Content-Disposition', disposition);
@@ -267,15 +279,14 @@ export class Reader {
     if (isKept && nextCursor === null) {
       const chunks = body.makeChunks();
       if (Array.isArray(chunks) && chunks.length === 1)
-        this.#cache.offer(key, read.format, format, { entityTag, headers, body: chunks[0] });
+        this.#cache.offer(key, read.format, format, { ...validators, headers, body: chunks[0] });
     }
     const { byteLength } = body;
     if (coding !== null && isKept && nextCursor === null) {
       const makeChunks = (): Iterable<Uint8Array> => read.execute(format).body.makeChunks();
-      const plain = { target: key, named: read.format, format, entityTag, headers, byteLength, makeChunks };
-      this.#compressed.offer(plain, coding);
+      const plain = { target: key, named: read.format, format, headers, byteLength, makeChunks };
+      this.#compressed.offer({ ...plain, ...validators }, coding);
     }
-    const isPersonal = route.endpoint === 'personal';
     this.sendRead(exchange, view, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
   }
 
@@ -333,7 +344,7 @@ function answerKnown(
   if (format === null) return true;
   const answer = answers[format];
   if (answer === undefined) return false;
-  if (answerCondition(exchange, view, answer.entityTag, caching)) return true;
+  if (answerCondition(exchange, view, answer, caching)) return true;
   if (answer.body === null) return false;
   const { headers, body } = answer;
   const isDirect = !exchange.head && canSendWhole([body]) && canSendDirectly(exchange);
@@ -343,26 +354,28 @@ function answerKnown(
 }
 
 /**
- * Answers 412 or 304 if a condition requires it. If-Match takes precedence over If-Unmodified-Since (RFC 9110 section
- * 13.2.2).
+ * Answers 412 or 304 if a condition requires it. If-Match takes precedence over If-Unmodified-Since, and If-None-Match
+ * over If-Modified-Since (RFC 9110 section 13.2.2).
  */
 export function answerCondition(
   exchange: Exchange,
   { summary }: View,
-  entityTag: string,
+  { entityTag, modifiedMs }: Validators,
   caching: readonly string[],
 ): boolean {
-  const { ifMatch, ifNoneMatch, ifUnmodifiedSince } = exchange.headers;
+  const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = exchange.headers;
   if (ifMatch !== undefined && ifMatch.trim() !== '*') {
     sendProblem(exchange, PRECONDITION_FAILED);
     return true;
   }
   const isUnmodifiedAsked = ifMatch === undefined && ifUnmodifiedSince !== undefined;
-  if (isUnmodifiedAsked && isModifiedSince(ifUnmodifiedSince, summary.builtAtMs)) {
+  if (isUnmodifiedAsked && isModifiedSince(ifUnmodifiedSince, summary.modifiedMs) === true) {
     sendProblem(exchange, MODIFIED);
     return true;
   }
-  const matched = ifNoneMatch === undefined ? null : matchedEntityTag(ifNoneMatch, entityTag);
+  let matched = ifNoneMatch === undefined ? null : matchedEntityTag(ifNoneMatch, entityTag);
+  if (ifNoneMatch === undefined && ifModifiedSince !== undefined && modifiedMs !== null)
+    matched = isModifiedSince(ifModifiedSince, modifiedMs) === false ? entityTag : null;
   if (matched === null) return false;
   sendEmpty(exchange, 304, ['ETag', matched, ...caching]);
   return true;

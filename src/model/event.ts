@@ -44,6 +44,11 @@ export interface TimetableRecord {
    * conflict with each other, and calendars show them as one event.
    */
   readonly lessonId?: string | null | undefined;
+  /**
+   * Time of the last change, in the form of `time`. Only calendars show it. A value that is no time counts as none.
+   * Default: the time of the publication that first had the event's content.
+   */
+  readonly modified?: string | null | undefined;
 }
 
 /** The Event record of answers: ten fields in the order of the specification, times in UTC with milliseconds. */
@@ -98,12 +103,12 @@ export interface DirectoryEntry {
 
 /** A record after normalisation: canonical strings, null if unknown, instants as whole epoch milliseconds. */
 export type NormalisedEvent = {
-  [Name in Exclude<FieldName, DisplayNameField>]: Name extends 'time' | 'endTime'
+  [Name in Exclude<FieldName, DisplayNameField | 'modified'>]: Name extends 'time' | 'endTime'
     ? number
     : Name extends 'id'
       ? string
       : string | null;
-} & { [Name in DisplayNameField]?: string | null };
+} & { [Name in DisplayNameField]?: string | null } & { modified?: number | null };
 
 export const REJECTION_CODES = [
   'malformed-record',

@@ -93,6 +93,12 @@ const DESCRIPTORS = [
     output: false,
     description: 'Identifier of the lesson that the event is a part of',
   },
+  {
+    name: 'modified',
+    kind: 'instant',
+    output: false,
+    description: 'Time of the last change, for calendars; never part of other output',
+  },
 ] as const;
 
 type Descriptor = (typeof DESCRIPTORS)[number];
@@ -108,9 +114,9 @@ export type IdentityFieldName =
   | Extract<Descriptor, { claims: readonly string[] }>['name'];
 export type IndexedFieldName = IdentityFieldName | (typeof CONFLICT_DIMENSIONS)[number]['keys'][number];
 /** A field that answers do not show and filters do not match: display names, and the lesson. */
-export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName>;
-/** An optional field without an index. */
-export type UnindexedFieldName = Exclude<FieldName, RequiredFieldName | IndexedFieldName>;
+export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName | 'modified'>;
+/** An optional field with a dictionary, but without an index. */
+export type UnindexedFieldName = Exclude<FieldName, RequiredFieldName | IndexedFieldName | 'modified'>;
 /** A field whose values have display names. */
 export type NamedFieldName = Extract<Descriptor, { namedBy: readonly string[] }>['name'];
 
@@ -155,7 +161,7 @@ export const PARAMETER_FIELDS = FIELDS.filter((field) => field.parameter) as Nam
 export const IDENTITY_FIELDS = FIELDS.filter(isIdentity) as Named<IdentityFieldName>;
 export const INDEXED_FIELDS = FIELDS.filter((field) => field.indexed) as Named<IndexedFieldName>;
 export const UNINDEXED_FIELDS = FIELDS.filter(
-  (field) => !field.indexed && !field.required,
+  (field) => !field.indexed && !field.required && field.kind !== 'instant',
 ) as Named<UnindexedFieldName>;
 /**
  * A value is named by the first field of `namedBy` that any of its events has. The most frequent name wins;

@@ -111,7 +111,7 @@ export class Normaliser {
   );
   /** Events are copies of this object, so they share one hidden class. */
   readonly #blank: Readonly<Record<string, string | number | null>> = Object.fromEntries(
-    FIELDS.map(({ name, kind }) => [name, kind === 'instant' ? 0 : null]),
+    FIELDS.map(({ name, kind, required }) => [name, kind === 'instant' && required ? 0 : null]),
   );
 
   /** @param ambiguousTimes counts local times that clocks skip or show twice */
@@ -157,6 +157,10 @@ export class Normaliser {
         refuse('missing-field', name, `${name} is ${state}; expected ${expectedOf(field, mode)}`);
         continue;
       }
+      if (name === 'modified') {
+        event[name] = this.#modifiedOf(row, slot);
+        continue;
+      }
       if (!row.isText(slot) && !(kind === WHOLE && takesNumbers(field, mode))) {
         const hint = kind === WHOLE ? hintFor(field.kind, mode) : '';
         const found = row.describe(slot, quoteEscaped);
@@ -188,6 +192,14 @@ export class Normaliser {
     if (isDerived && event.id === null)
       event.id = this.#contentIdentifiers.identifierOf(normalised, position);
     return normalised;
+  }
+
+  /** No lesson is lost for a bad time of change. Its local times are not counted as ambiguous. */
+  #modifiedOf(row: Row, slot: number): number | null {
+    const { gaps, overlaps } = this.ambiguousTimes;
+    const instantMs = row.isText(slot) ? this.#readInstant(row.textOf(slot)) : '';
+    Object.assign(this.ambiguousTimes, { gaps, overlaps });
+    return typeof instantMs === 'number' ? instantMs : null;
   }
 }
 

@@ -36,17 +36,23 @@ import {
 } from './columns.js';
 import { contentVersionOf, digestDays } from './content-version.js';
 import { buildNames } from './display-names.js';
-import { byteLengthOf, type ColumnImage, type FieldImage, type SnapshotImage } from './image.js';
+import {
+  byteLengthOf,
+  type ColumnImage,
+  type FieldImage,
+  revisionSeconds,
+  type SnapshotImage,
+} from './image.js';
 import { ROW_FRAME_BYTES } from './rows.js';
 import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type RecordCounts, type SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
 
 /**
- * Bytes of an image without rows, per event. A million generated events take 84; the rest is for more
+ * Bytes of an image without rows, per event. A million generated events take 88; the rest is for more
  * conflicts and longer codes.
  */
-const IMAGE_BYTES_PER_EVENT = 124;
+const IMAGE_BYTES_PER_EVENT = 128;
 /** Memory besides the image during the build, per event: mostly conflict clusters. */
 const SCRATCH_BYTES_PER_EVENT = 128;
 /** A full Map is copied into one of twice the size: 28 bytes an entry, twice, and 16 for the list beside it. */
@@ -67,6 +73,8 @@ export class SnapshotBuilder {
   readonly #idView = viewOf(this.#idBuffer);
   readonly #timeMs = new Growable(Float64Array);
   readonly #endTimeMs = new Growable(Float64Array);
+  /** Seconds by arrival; it may end early, and then the others are 0. */
+  readonly #modified = new Growable(Uint32Array);
   readonly columns: readonly Column[];
   readonly #rejections: Rejection[] = [];
   readonly #rejectedByCode: Partial<Record<RejectionCode, number>> = {};
@@ -93,7 +101,7 @@ export class SnapshotBuilder {
 
   /** Bytes in typed arrays: ids, two times and a code per field. */
   get heldBytes(): number {
-    let bytes = this.#ids.heldBytes + this.#ids.size * 16;
+    let bytes = this.#ids.heldBytes + this.#ids.size * 16 + this.#modified.length * 4;
     for (const { dictionary, codes } of this.columns) bytes += dictionary.heldBytes + 4 * codes.length;
     return bytes;
   }
@@ -128,6 +136,7 @@ export class SnapshotBuilder {
       const value = event[name] ?? null;
       if (value !== null) this.#addName(n, dictionary.intern(value));
     }
+    this.#addModified(event.modified ?? null);
   }
 
   /** @param hash of the id, UTF-8 at [from, to) of the view */
@@ -135,7 +144,7 @@ export class SnapshotBuilder {
     return this.#ids.find(hash, view, from, to) !== -1;
   }
 
-  /** Adds an event whose id is new, see hasId. `times` are start and end, `codes` by column. */
+  /** Adds an event whose id is new, see hasId. `times` are start, end and last change or NaN, `codes` by column. */
   addCoded(
     hash: number,
     view: DataView,
@@ -152,6 +161,14 @@ export class SnapshotBuilder {
     for (let n = FULL_COLUMNS; n < codes.length; n++) {
       if (codes[n] !== NO_CODE) this.#addName(n, codes[n]!);
     }
+    this.#addModified(times[2]!);
+  }
+
+  #addModified(modifiedMs: number | null): void {
+    const seconds = revisionSeconds(modifiedMs);
+    if (seconds === 0) return;
+    while (this.#modified.length < this.#ids.size - 1) this.#modified.push(0);
+    this.#modified.push(seconds);
   }
 
   /** Adds a name to the event just added. */
@@ -207,7 +224,8 @@ export class SnapshotBuilder {
   arrived(): ArrivedEvents {
     for (const column of this.columns) if (column.codes.length > 0) column.padTo(this.#ids.size);
     const [timeMs, endTimeMs] = [this.#timeMs.view(), this.#endTimeMs.view()];
-    return { timeMs, endTimeMs, ids: this.#ids, columns: this.columns };
+    if (this.#modified.length > 0) while (this.#modified.length < this.#ids.size) this.#modified.push(0);
+    return { timeMs, endTimeMs, ids: this.#ids, columns: this.columns, modified: this.#modified.view() };
   }
 
   /** The part of the summary that the events alone do not determine. @param uses how the events use each field */
@@ -248,11 +266,13 @@ export class SnapshotBuilder {
       columns,
       names,
       rows,
+      modified: events.modified,
       dayDigests: digestDays(slots, rows),
       ids: this.#indexIds(order),
       clusters,
     };
     const uses = this.columns.map((column) => column.countUse());
+    const more = this.recordSummary(uses, notes);
     return {
       ...parts,
       hashSeed: this.#hashSeed,
@@ -263,7 +283,8 @@ export class SnapshotBuilder {
         bytes: byteLengthOf(parts),
         identifiers: this.#identifiers,
         fields: uses,
-        ...this.recordSummary(uses, notes),
+        ...more,
+        modifiedMs: more.builtAtMs,
         span:
           order.length === 0
             ? null
@@ -283,7 +304,8 @@ export class SnapshotBuilder {
   #incompleteFields(uses: SnapshotSummary['fields']): FieldName[] {
     const isMissing = (name: FieldName): boolean => {
       const use = uses.find((each) => each.name === name);
-      if (use === undefined) return this.#rejectedByCode['missing-field'] !== undefined;
+      if (use === undefined)
+        return name !== 'modified' && this.#rejectedByCode['missing-field'] !== undefined;
       return use.events < this.#ids.size || this.#ids.size === 0;
     };
     return FIELDS.map(({ name }) => name).filter(isMissing);

@@ -18,7 +18,7 @@ export function checkImage(image: SnapshotImage): void {
 
 /** Presence, type and length of every array. */
 function checkShape(image: SnapshotImage): void {
-  const { summary, slots, fields, columns, names, rows, dayDigests, ids, clusters } = image;
+  const { summary, slots, fields, columns, names, rows, modified, dayDigests, ids, clusters } = image;
   const { events: count } = summary;
   expectArray('slots.startMs', slots?.startMs, Float64Array, summary.slots);
   expectArray('slots.endMs', slots.endMs, Float64Array, summary.slots);
@@ -33,6 +33,7 @@ function checkShape(image: SnapshotImage): void {
   expectArray('rows.start', rows?.start, Uint32Array, count + 1);
   expectArray('rows.packedStart', rows.packedStart, Uint32Array, count + 1);
   expectArray('rows.bytes', rows.bytes, Uint8Array, count === 0 ? 2 : rows.start[count]!);
+  expectArray('modified', modified, Uint32Array, count);
   expectArray('dayDigests', dayDigests, Uint8Array, DAY_DIGEST_BYTES * daysOf(slots).length);
   expectArray('ids.hashes', ids?.hashes, Uint32Array, count);
   const { length } = expectArray('ids.table', ids.table, Uint32Array);

@@ -12,8 +12,10 @@ import type { SlotsImage } from './image.js';
 import { jsonByteLength } from './rows.js';
 import type { FieldUse } from './summary.js';
 
-export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName> };
-export const CODED_FIELDS = FIELDS.filter((field) => !field.required) as readonly CodedField[];
+export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName | 'modified'> };
+export const CODED_FIELDS = FIELDS.filter(
+  (field) => !field.required && field.kind !== 'instant',
+) as readonly CodedField[];
 /** Fields that no row shows. */
 export const HIDDEN_FIELDS: readonly CodedField[] = CODED_FIELDS.filter((field) => !field.output);
 /**
@@ -107,6 +109,7 @@ export interface OrderedEvents {
   readonly slots: Pick<SlotsImage, 'startMs' | 'endMs' | 'first'>;
   readonly ids: ByteStrings;
   readonly columns: Readonly<Record<CodedField['name'], OrderedColumn>>;
+  readonly modified: Uint32Array;
 }
 
 /** All events of a load, by arrival. */
@@ -117,10 +120,12 @@ export interface ArrivedEvents {
   readonly ids: ByteStrings;
   /** Each column has a code for every event, or no codes at all. */
   readonly columns: readonly Column[];
+  /** Times of the last change as in SnapshotImage, as the source gives them. Empty if it gives none. */
+  readonly modified: Uint32Array;
 }
 
 /** Orders events by (time, endTime, id). */
-export function orderEvents({ timeMs, endTimeMs, ids, columns }: ArrivedEvents): OrderedEvents {
+export function orderEvents({ timeMs, endTimeMs, ids, columns, modified }: ArrivedEvents): OrderedEvents {
   const count = ids.size;
   const order = scratch.uint32(count);
   for (let arrival = 0; arrival < count; arrival++) order[arrival] = arrival;
@@ -156,6 +161,7 @@ export function orderEvents({ timeMs, endTimeMs, ids, columns }: ArrivedEvents):
     slots: { startMs, endMs, first: shared.copyUint32(first) },
     ids,
     columns: Object.fromEntries(ordered) as OrderedEvents['columns'],
+    modified: modified.length === 0 ? shared.uint32(count) : pickInto(modified, order, shared.uint32(count)),
   };
 }
 

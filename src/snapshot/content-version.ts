@@ -43,10 +43,13 @@ export function contentVersionOf(
   return hash.digest().subarray(0, VERSION_BYTES).toString('base64url');
 }
 
-/** SHA-256 of the columns that no row shows, in hexadecimal; the id of the content does not cover all of them. */
-export function hiddenDigestOf({ fields, columns }: SnapshotImage): string {
+/**
+ * SHA-256 of the columns that no row shows, and of the times of change, in hexadecimal. The id of the content does not
+ * cover all of them.
+ */
+export function hiddenDigestOf({ fields, columns, modified }: SnapshotImage): string {
   const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
-  const digest = createHash('sha256');
+  const digest = createHash('sha256').update(modified);
   for (const { name } of HIDDEN_FIELDS) {
     const { dictionary, codes } = all[name]!;
     digest.update(`${name}\n${dictionary.bytes.length}\n${codes.length}\n`);

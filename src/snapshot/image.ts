@@ -29,6 +29,11 @@ export interface SnapshotImage {
   readonly columns: Readonly<Record<UnindexedFieldName, ColumnImage>>;
   readonly names: Readonly<Record<NamedFieldName, NamesImage>>;
   readonly rows: RowsImage;
+  /**
+   * For each ordinal, when the event last changed: seconds since 1970, or 0 if unknown. Not part of the content's id.
+   * See change/revisions.ts.
+   */
+  readonly modified: Uint32Array;
   /** DAY_DIGEST_BYTES for each day in which events start: see content-version.ts. */
   readonly dayDigests: Uint8Array;
   /** Random for each timetable, so that attackers cannot choose colliding ids. The seed is not part of the summary, because clients see the summary. */
@@ -91,6 +96,13 @@ export interface ClustersImage {
   readonly index: IntervalIndexImage;
 }
 
+/** A time of change as it stands in `modified`. @param ms in epoch milliseconds; null or NaN if unknown */
+export function revisionSeconds(ms: number | null): number {
+  if (ms === null || Number.isNaN(ms)) return 0;
+  // 32 bits last until 2106.
+  return Math.min(Math.max(Math.floor(ms / 1000), 1), 2 ** 32 - 2);
+}
+
 export function byteLengthOf(part: unknown): number {
   if (ArrayBuffer.isView(part)) return part.byteLength;
   if (typeof part !== 'object' || part === null) return 0;
@@ -124,12 +136,12 @@ export interface Inspection {
 }
 
 export function inspectImage(image: SnapshotImage): Inspection {
-  const { summary, rows, dayDigests, fields, columns, names, slots, ids, clusters } = image;
+  const { summary, rows, modified, dayDigests, fields, columns, names, slots, ids, clusters } = image;
   return {
     summary,
     conflicts: { merged: countByDimension(clusters.merged), unmerged: countByDimension(clusters.unmerged) },
     bytes: {
-      rows: byteLengthOf({ rows, dayDigests }),
+      rows: byteLengthOf({ rows, modified, dayDigests }),
       fields: byteLengthOf({ fields, columns }),
       names: byteLengthOf(names),
       slots: byteLengthOf(slots),

@@ -23,6 +23,7 @@ interface RowRules {
 const ID = placeOf('id');
 const TIME = placeOf('time');
 const END_TIME = placeOf('endTime');
+const MODIFIED = placeOf('modified');
 /** Instead of a spelling's number: NONE if the field has no value, REFUSED if the record is rejected. */
 const NONE = -1;
 const REFUSED = -2;
@@ -51,9 +52,11 @@ export class RowIntake {
   readonly #rules: RowRules;
   readonly #spellings: readonly Spellings[];
   readonly #instants: InstantMemo;
+  /** Most times of change differ, and would push the others out of the memo. */
+  readonly #modified: InstantMemo;
   readonly #numbers: Int32Array;
   readonly #codes: Uint32Array;
-  readonly #times: Float64Array = new Float64Array(2);
+  readonly #times: Float64Array = new Float64Array(3);
   readonly #idBytes: Buffer = Buffer.alloc(ID_BYTES_MAX);
   readonly #idView: DataView = viewOf(this.#idBytes);
 
@@ -66,12 +69,13 @@ export class RowIntake {
       (column) => new Spellings(column, builder.hash, rules, identifiers),
     );
     this.#instants = new InstantMemo(rules);
+    this.#modified = new InstantMemo(rules);
     this.#numbers = new Int32Array(this.#spellings.length);
     this.#codes = new Uint32Array(this.#spellings.length);
   }
 
   get heldBytes(): number {
-    let bytes = INSTANTS_REMEMBERED * INSTANT_BYTES_MAX;
+    let bytes = 2 * INSTANTS_REMEMBERED * INSTANT_BYTES_MAX;
     for (const spellings of this.#spellings) bytes += spellings.heldBytes;
     return bytes;
   }
@@ -105,6 +109,8 @@ export class RowIntake {
     const endKind = this.#instants.read(row, END_TIME, this.#times, 1);
     // The comparison is negated, because NaN must fail, too.
     if (!(this.#times[0]! <= this.#times[1]!)) return false;
+    this.#times[2] = Number.NaN;
+    if (spans[MODIFIED + 3]! > NULL) this.#modified.read(row, MODIFIED, this.#times, 2);
     const spellings = this.#spellings;
     for (let column = 0; column < spellings.length; column++) {
       const number = spellings[column]!.numberOf(row);

@@ -6,7 +6,7 @@
 import { RECORD_PREFIX_UNITS, recordPrefix } from '../model/derived-identifier.js';
 import { INDEXED_FIELDS, type IndexedFieldName, NAMED_FIELDS, type NamedFieldName } from '../model/fields.js';
 import { compareCodePoints, isPlainJsonText } from '../model/text.js';
-import { viewOf } from '../structures/byte-strings.js';
+import { hasSameBytes, viewOf } from '../structures/byte-strings.js';
 import { Dictionary } from '../structures/dictionary.js';
 import { findInHashIndex, type HashIndexImage } from '../structures/hash-index.js';
 import { IntervalIndex } from '../structures/interval-index.js';
@@ -57,6 +57,8 @@ export function compareKeys(a: EventKey, b: EventKey): number {
 export class Snapshot {
   readonly summary: SnapshotSummary;
   readonly rows: Rows;
+  /** As in SnapshotImage. */
+  readonly modified: Uint32Array;
   readonly slotIndex: IntervalIndex;
   readonly merged: Clusters;
   readonly unmerged: Clusters;
@@ -71,9 +73,11 @@ export class Snapshot {
 
   /** @param before gives its cached results for unchanged parts */
   constructor(image: SnapshotImage, before: Snapshot | null = null) {
-    const { summary, rows, dayDigests, slots, hashSeed, ids, clusters, fields, columns, names } = image;
+    const { summary, rows, modified, dayDigests, slots, hashSeed, ids, clusters, fields, columns, names } =
+      image;
     this.summary = summary;
     this.rows = new Rows(rows);
+    this.modified = modified;
     this.#slots = slots;
     this.#dayDigests = dayDigests;
     this.#hash = new KeyedHash(hashSeed);
@@ -157,6 +161,18 @@ export class Snapshot {
       ...day,
       digest: this.#dayDigests.subarray(n * DAY_DIGEST_BYTES, (n + 1) * DAY_DIGEST_BYTES),
     }));
+  }
+
+  /** Days with equal rows in an earlier snapshot, in order. The events of each day are one run of ordinals in both. */
+  equalDays(before: Snapshot): { readonly before: Day; readonly after: Day }[] {
+    const of = new Map(before.days().map((day) => [day.day, day]));
+    const equal: { before: Day; after: Day }[] = [];
+    for (const day of this.days()) {
+      const same = of.get(day.day);
+      if (same !== undefined && hasSameBytes(same.digest, day.digest))
+        equal.push({ before: same, after: day });
+    }
+    return equal;
   }
 
   timesOf(ordinal: number): Pick<EventKey, 'timeMs' | 'endTimeMs'> {

@@ -32,6 +32,11 @@ export interface SnapshotSummary {
   readonly rejections: readonly Rejection[];
   /** Epoch milliseconds. */
   readonly builtAtMs: number;
+  /**
+   * When this content was first published, in epoch milliseconds: what Last-Modified says. At a start without a snapshot
+   * file, the source's own time, if it has one.
+   */
+  readonly modifiedMs: number;
   /** Time from the first byte read until the snapshot is ready. */
   readonly buildMs: number;
   /** Bytes of the snapshot's typed arrays. */

@@ -54,6 +54,7 @@ const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> =
     // ORGANIZER, or the first ATTENDEE if there is no ORGANIZER.
     lecturer: 'PERSON',
     type: 'CATEGORIES',
+    modified: 'LAST-MODIFIED',
   },
 };
 

@@ -100,7 +100,7 @@ async function loadOpened(
     await pause(CUT_POLL_MS, signal);
   }
   if (await hasChanged()) throw changedWhileRead(path);
-  return { ...read, version };
+  return { ...read, version, ...(hasSize ? { modifiedMs: Number(status.mtimeMs) } : {}) };
 }
 
 /** Clocks of file systems tick every few milliseconds, so a second change within one tick would not be seen. */

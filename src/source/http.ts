@@ -137,7 +137,7 @@ class HttpLoad {
     // For upstreams that ignore If-None-Match.
     if (version !== null && version === previous) return 'not-modified';
     if (version !== null) this.#options.onVersion?.(version);
-    return { ...(await this.#readPages(answer)), version };
+    return { ...(await this.#readPages(answer)), version, ...modifiedOf(answer) };
   }
 
   async #readPages(first: UpstreamAnswer): Promise<ReadSummary> {
@@ -269,6 +269,12 @@ function versionOf(answer: UpstreamAnswer): string | null {
   // Last-Modified is a strong validator if Date is at least this much later (section 8.8.2.2). NaN compares as false.
   const isSettled = Date.parse(date) - Date.parse(lastModified) >= DATE_RESOLUTION_MS;
   return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
+}
+
+/** The Last-Modified of an answer; nothing if it has none, or further pages. */
+function modifiedOf(answer: UpstreamAnswer): Pick<LoadSummary, 'modifiedMs'> {
+  const modifiedMs = Date.parse(answer.message.headers['last-modified'] ?? '');
+  return Number.isNaN(modifiedMs) || isPage(linksOf(answer)) ? {} : { modifiedMs };
 }
 
 /**

@@ -133,10 +133,12 @@ class PartsLoad {
         signal?.throwIfAborted();
       }
     }
+    const times = copies.flatMap(({ modifiedMs }) => modifiedMs ?? []);
     return {
       ...formatOf(copies),
       bytesRead: copies.reduce((bytes, { bytesRead }) => bytes + bytesRead, 0),
       version,
+      ...(times.length === 0 ? {} : { modifiedMs: Math.max(...times) }),
     };
   }
 

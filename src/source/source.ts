@@ -156,6 +156,11 @@ export interface LoadSummary extends ReadSummary {
    * each time.
    */
   readonly version: string | null;
+  /**
+   * When the source says that its records last changed, in epoch milliseconds: the time of a file, Last-Modified. Absent if
+   * it does not say.
+   */
+  readonly modifiedMs?: number | undefined;
 }
 
 export function formatOf(

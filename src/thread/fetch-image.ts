@@ -66,10 +66,10 @@ function warmUpLater({ image }: Loaded): void {
 }
 
 async function fetchWhole(store: Store, task: FetchTask): Promise<LoadDone> {
-  const { id, served, past, following, keepsHistory, memoryBytesMax } = task;
+  const { id, hidden, served, past, following, keepsHistory, memoryBytesMax } = task;
   const changes = await receiveChanges(store, following);
   // The replica may serve this content and have missed others in between.
-  const isServed = served?.summary.id === id;
+  const isServed = served?.summary.id === id && hiddenDigestOf(served) === hidden;
   const image = isServed ? served : await receiveImage(store, task, changes);
   if (image === null) return { kind: 'refused', refusal: OUT_OF_MEMORY };
   const earlier = keepsHistory ? null : await receiveHistory(store, task);

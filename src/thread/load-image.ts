@@ -1,6 +1,7 @@
 import type { Change, EventEdit } from '../change/change.js';
 import { buildByPatch, changeOfEdit, compare } from '../change/compare.js';
 import { extendHistory } from '../change/history.js';
+import { datedImage, reviseImage } from '../change/revisions.js';
 import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import { Normaliser, positionOf } from '../normalise/normalise.js';
@@ -36,6 +37,8 @@ export interface LoadImageOptions extends LoadOptions {
   readonly hashSeed?: SnapshotImage['hashSeed'];
   /** An image with the same seed and rules, which is patched if few events differ from it. */
   readonly base?: SnapshotImage | null;
+  /** The served image, whose events keep the time of their last change. Default: `base`. */
+  readonly served?: SnapshotImage | null;
 }
 
 export async function loadImage(
@@ -56,7 +59,7 @@ export async function loadImage(
 export async function loadImage(
   source: Source,
   rules: ReadRules,
-  { bounds = UNBOUNDED, hashSeed, base = null, ...options }: LoadImageOptions = {},
+  { bounds = UNBOUNDED, hashSeed, base = null, served = base, ...options }: LoadImageOptions = {},
 ): Promise<LoadedImage | 'not-modified'> {
   const { identifiers } = rules;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
@@ -108,8 +111,12 @@ export async function loadImage(
   watch.look();
   const { ambiguousTimes, patterns } = notes.report();
   const readingNotes = { ambiguousTimes, expanded: summary.expanded, patterns };
-  const patched = base && buildByPatch(builder, base, readingNotes);
-  const image = patched?.image ?? builder.finish(readingNotes);
+  const nowMs = Date.now();
+  const sourceMs = summary.modifiedMs ?? null;
+  const patched = base && buildByPatch(builder, base, readingNotes, nowMs);
+  const built = patched?.image ?? builder.finish(readingNotes);
+  if (patched === null) reviseImage(built, served, sourceMs, nowMs);
+  const image = datedImage(built, served, sourceMs, nowMs);
   return { image, source: summary, edit: patched, bytesLeft: watch.bytesLeft(image) };
 }
 
@@ -130,6 +137,7 @@ export async function runLoadTask(
     // If the seeds are equal, a patch of the served image gives this image, byte for byte.
     ...(served === null ? {} : { hashSeed: served.hashSeed }),
     base: task.mayPatch ? served : null,
+    served,
     bounds,
     parts: task.parts,
     allowMissing: task.allowMissing,

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { editImage } from '../change/apply.js';
 import { changeOfEdit } from '../change/compare.js';
 import { extendHistory } from '../change/history.js';
+import { datedImage, reviseEdit } from '../change/revisions.js';
 import {
   DIFFERENCE_BYTES_PER_ENTRY,
   LOAD_BASE_BYTES,
@@ -31,10 +32,12 @@ export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8A
   const { upserts, records, rejections: added } = await readGivenChanges(task, chunks);
   const rows = new Snapshot(served).idsOfRecords(records);
   const went = [...new Set([...records, ...rows])].filter((id) => !upserts.has(id));
-  const edited = editImage(served, { came: [...upserts.values()], went });
+  const nowMs = Date.now();
+  const edited = editImage(served, reviseEdit(served, { came: [...upserts.values()], went }, nowMs));
   const rejections = mendRejections(served.summary, records, added);
   const times = { builtAtMs: Date.now(), buildMs: Math.round(performance.now() - beganMs) };
-  const image = { ...edited.image, summary: { ...edited.image.summary, ...rejections, ...times } };
+  const dated = datedImage(edited.image, served, null, nowMs);
+  const image = { ...dated, summary: { ...dated.summary, ...rejections, ...times } };
   // Equal ids do not suffice: an image has more than its id covers, and the next change starts from all of it.
   const isSame = image.summary.id === served.summary.id && isSameImage(served, image);
   if (isSame && isDeepStrictEqual(rejections.rejections, served.summary.rejections))

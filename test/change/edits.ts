@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { apply, editImage } from '../../src/change/apply.js';
 import { type Change, decodeChanges, type EventEdit, encodeChanges } from '../../src/change/change.js';
 import { changeOfEdit } from '../../src/change/compare.js';
+import { reviseImage } from '../../src/change/revisions.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { isSameImage, type SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
@@ -25,7 +26,7 @@ export function applied(events: Timetable, { came, went }: EventEdit): Timetable
 /** Every array of an image, and every number of its summary that a build determines, by path. */
 function partsOf(image: SnapshotImage): Map<string, unknown> {
   const { summary, ...arrays } = image;
-  const { builtAtMs: _at, buildMs: _ms, ...determined } = summary;
+  const { builtAtMs: _at, buildMs: _ms, modifiedMs: _modified, ...determined } = summary;
   const found = new Map<string, unknown>();
   const visit = (path: string, part: unknown): void => {
     if (typeof part !== 'object' || part === null || ArrayBuffer.isView(part)) found.set(path, part);
@@ -42,9 +43,17 @@ function isSameLeaf(a: unknown, b: unknown): boolean {
   return a.constructor === b.constructor && bytes[0]?.equals(bytes[1] as Buffer) === true;
 }
 
-/** Throws for the first difference, by its path. */
-export function assertSameAsBuilt(image: SnapshotImage, events: Iterable<NormalisedEvent>): void {
+/** The clock of loads, for the times of change. */
+export const NOW_MS = 1_790_000_000_000;
+
+/** Throws for the first difference, by its path. @param before whose events keep their times of change */
+export function assertSameAsBuilt(
+  image: SnapshotImage,
+  events: Iterable<NormalisedEvent>,
+  before: SnapshotImage | null = null,
+): void {
   const built = imageOf(events, 0, image.hashSeed);
+  if (before !== null) reviseImage(built, before, null, NOW_MS);
   assertSameParts(image, built);
   assert.ok(isSameImage(image, built));
 }

@@ -32,6 +32,7 @@ test('every list has its header fields and its length, and is an array', async (
       'cache-control': 'private, no-cache',
       vary: 'Accept, Accept-Encoding, Authorization',
       'x-total-count': String(counts[i]),
+      'last-modified': /GMT$/,
     });
     t.equal(reply.headers.link, undefined, 'there is no further page');
     t.equal(reply.headers['transfer-encoding'], undefined);
@@ -188,6 +189,7 @@ test('body chunks arrive in order and whole, gathered or not', async (t) => {
     const read: Read = {
       format: null,
       isRelative: false,
+      modifiedMs: null,
       entityTag: () => 'W/"x"',
       execute: () => ({ total: 40, count: 40, nextCursor: null, body }),
     };
@@ -302,6 +304,60 @@ test('If-Match and If-Unmodified-Since that fail give 412, for new and for kept 
   );
   t.equal((await send(`${path}?x=1`, { headers: { ...GOOD, 'If-Match': etag } })).status, 400);
   t.equal((await send(`${path}?x=1`, { headers: { ...GOOD, 'If-Unmodified-Since': old } })).status, 400);
+});
+
+test('every list has Last-Modified, and If-Modified-Since counts without If-None-Match', async (t) => {
+  const views = viewsOf(EVENTS);
+  const { send } = await serve(t, setUp({ views }).handler);
+  Object.assign(views.view?.summary ?? {}, { modifiedMs: Date.UTC(2026, 2, 1, 10, 0, 0, 700) });
+  const date = 'Sun, 01 Mar 2026 10:00:00 GMT';
+  for (const path of [...LISTS, '/api/v1/schedule/free?by=room&date=2024-09-02']) {
+    for (const format of ['json', 'msgpack']) {
+      const reply = await send(`${path}${path.includes('?') ? '&' : '?'}format=${format}`, { headers: GOOD });
+      t.equal(reply.headers['last-modified'], date, path);
+    }
+  }
+  const path = '/api/v1/schedule/all';
+  const { etag = '' } = (await send(path, { headers: GOOD })).headers;
+  const cases: [fields: Record<string, string | string[]>, status: number][] = [
+    [{ 'If-Modified-Since': date }, 304],
+    [{ 'If-Modified-Since': 'Sun, 01 Mar 2026 10:00:01 GMT' }, 304],
+    [{ 'If-Modified-Since': 'Sun, 01 Mar 2026 09:59:59 GMT' }, 200],
+    [{ 'If-Modified-Since': date, 'If-None-Match': '"x"' }, 200],
+    [{ 'If-Modified-Since': 'Sun, 01 Mar 2026 09:59:59 GMT', 'If-None-Match': etag }, 304],
+    [{ 'If-Modified-Since': date, 'If-Unmodified-Since': date }, 304],
+    [{ 'If-Modified-Since': date, 'If-Match': etag }, 412],
+    [{ 'If-Modified-Since': 'yesterday' }, 200],
+    [{ 'If-Modified-Since': [date, date] }, 200],
+  ];
+  for (let round = 0; round < 3; round++) {
+    for (const [fields, status] of cases) {
+      const reply = await send(path, { headers: { ...GOOD, ...fields } });
+      t.equal(reply.status, status, JSON.stringify(fields));
+      if (status !== 412) t.equal(reply.headers.etag, etag);
+    }
+  }
+  // Of these, more than the content decides: the token, the clock.
+  const since = { 'If-Modified-Since': 'Sun, 01 Mar 2037 10:00:00 GMT' };
+  for (const other of ['/personal', '?endTime=now', '?date=today']) {
+    const reply = await send(`/api/v1/schedule${other}`, { headers: { ...GOOD, ...since } });
+    t.equal(reply.status, 200, other);
+  }
+  t.equal(
+    (await send('/api/v1/schedule?endTime=now', { headers: GOOD })).headers['last-modified'],
+    undefined,
+  );
+});
+
+test('Last-Modified is never in the future', async (t) => {
+  const views = viewsOf(EVENTS);
+  const { send } = await serve(t, setUp({ views }).handler);
+  Object.assign(views.view?.summary ?? {}, { modifiedMs: Date.now() + 3_600_000 });
+  const { date = '', 'last-modified': modified = '' } = (await send(LISTS[0] ?? '', { headers: GOOD }))
+    .headers;
+  t.ok(Date.parse(modified) <= Date.parse(date), `${modified}, ${date}`);
+  const since = { ...GOOD, 'If-Modified-Since': modified };
+  t.equal((await send(LISTS[0] ?? '', { headers: since })).status, 200);
 });
 
 test('the access log has traceparent and X-Request-Id of a request, shortened and without special characters', async (t) => {

@@ -28,6 +28,7 @@ function changedView(count: number): { readonly views: TestViews; readonly since
       read: {
         format: read.format,
         isRelative: read.isRelative,
+        modifiedMs: read.modifiedMs,
         entityTag: (format) => read.entityTag(format),
         execute(format) {
           const answer = read.execute(format);

@@ -134,6 +134,15 @@ test('feeds have their header fields, 304, HEAD, OPTIONS and 412', async (t) => 
     t.not(headers.etag, tag);
   }
   t.equal((await send(path, { headers: { 'If-Match': '"x"' } })).status, 412);
+  const modified = full.headers['last-modified'] ?? '';
+  t.ok(Date.parse(modified) <= Date.now());
+  for (let round = 0; round < 2; round++) {
+    t.equal((await send(path, { headers: { 'If-Modified-Since': modified } })).status, 304);
+    t.equal(
+      (await send(path.replace('.json', '.html'), { headers: { 'If-Modified-Since': modified } })).status,
+      200,
+    );
+  }
   const old = { 'If-Unmodified-Since': 'Thu, 01 Jan 1970 00:00:00 GMT' };
   t.equal((await send(path, { headers: old })).status, 412);
   t.equal((await send(path, { method: 'OPTIONS' })).status, 204);

@@ -33,7 +33,7 @@ export function csvOf(events: readonly TimetableEvent[]): string {
 }
 
 /**
- * @param all every event of the data set, for the names of rooms and courses
+ * @param all every event of the data set, for the names of rooms and courses, and the times of change
  * @param clashes the ids of events that are in a conflict
  */
 export function icsOf(
@@ -42,6 +42,7 @@ export function icsOf(
   clashes: ReadonlySet<string> = new Set(),
 ): string {
   const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Lectern//Lectern//EN'];
+  const modifiedMs = new Map(all.map(({ id, modified }) => [id, modified ?? 0]));
   const lessonOf = new Map(all.map(({ id, lessonId }) => [id, lessonId ?? null]));
   const written = new Set<string>();
   for (const event of events) {
@@ -56,6 +57,8 @@ export function icsOf(
     const members = events.filter(isMember);
     if (members.some(({ id }) => written.has(id))) continue;
     written.add(event.id);
+    const changedMs = Math.max(...members.map(({ id }) => modifiedMs.get(id) ?? 0));
+    const modified = new Date(changedMs).toISOString().replace(/\.\d+|[-:]/g, '');
     const joined = (read: (row: TimetableEvent) => string | null): string =>
       [...new Set(members.map((row) => read(row) ?? ''))]
         .filter((each) => each !== '')
@@ -78,7 +81,8 @@ export function icsOf(
     const categories = [...types.map(text), isClash ? 'CLASH' : ''].filter((each) => each);
     const properties = [
       ['UID', text(uid)],
-      ['DTSTAMP', start],
+      ['DTSTAMP', modified],
+      ['LAST-MODIFIED', modified],
       ['DTSTART', start],
       ['DTEND', end === start ? '' : end],
       ['SUMMARY', text(event.title || course || types.join(', '))],

@@ -16,6 +16,7 @@ function summary(events: number, rejected = 0, more: Partial<SnapshotSummary> = 
     rejected,
     rejectedByCode: {},
     rejections: [],
+    modifiedMs: 0,
     builtAtMs: 0,
     buildMs: 0,
     bytes: 0,

@@ -152,7 +152,8 @@ test('lines and objects give the same normalised names', async (t) => {
   const byObjects = (await loadImage(memorySource(LATE), { identifiers })).image;
   t.equal(new Snapshot(byLines).nameOfValue('roomId', ROOM), 'Caf\u00e9 "1"');
   t.equal(byLines.summary.id, byObjects.summary.id);
-  t.ok(isSameImage(byLines, byObjects));
+  // Only a file has a time of its own.
+  t.ok(isSameImage({ ...byLines, modified: byObjects.modified }, byObjects));
   const use = byLines.summary.fields.find(({ name }) => name === 'roomName');
   t.strictSame(use, { name: 'roomName', values: 2, events: 15 });
   t.strictSame(byLines.summary.unserved, { fields: [], others: 0 });

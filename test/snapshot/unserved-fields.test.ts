@@ -85,7 +85,7 @@ test('unserved names change only the summary of an image', async (t) => {
       { identifiers: 'uuid' },
       { hashSeed: [1, 2] },
     );
-    const { builtAtMs: _, buildMs: __, unserved: ___, ...summary } = image.summary;
+    const { builtAtMs: _, buildMs: __, modifiedMs: _m, unserved: ___, ...summary } = image.summary;
     return { ...image, summary };
   };
   t.strictSame(await build({ colour: 'red', nested: { deep: [1] } }), await build({}));

@@ -8,9 +8,15 @@ import { GenerationalCache } from '../../structures/generational-cache.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { directHead, httpDate, sendDirectly } from '../node/direct.js';
 
-/** An answer with status 200. */
-export interface KnownAnswer {
+/** What the conditions of requests compare (RFC 9110 section 13). */
+export interface Validators {
   readonly entityTag: string;
+  /** As in Read; also null if the user decides the answer. If-Modified-Since is then ignored. */
+  readonly modifiedMs: number | null;
+}
+
+/** An answer with status 200. */
+export interface KnownAnswer extends Validators {
   readonly headers: FlatHeaders;
   /**
    * Null if only the tag is known, from a 304 or 412. The body is a part of `wire`, unless `wire` is null.

@@ -10,7 +10,7 @@ import type { FormatName } from '../../model/format.js';
 import { TextMemo } from '../../structures/text-memo.js';
 import type { FlatHeaders } from '../exchange.js';
 import { firstEntries } from '../request/header-facts.js';
-import type { AnswerCache, KnownTarget } from './answer-cache.js';
+import type { AnswerCache, KnownTarget, Validators } from './answer-cache.js';
 
 /** Memory for one piece of the compressor's output. */
 const COMPRESSION_OUTPUT_BYTES = 64 * 1024;
@@ -109,12 +109,11 @@ export function tagWithoutCoding(entityTag: string): string {
   return entityTag.replace(CODING_OF_TAG, '"');
 }
 
-export interface PlainAnswer {
+export interface PlainAnswer extends Validators {
   readonly target: string;
   /** The format named in the query; null if Accept decides. */
   readonly named: FormatName | null;
   readonly format: FormatName;
-  readonly entityTag: string;
   readonly headers: FlatHeaders;
   /** Null if unknown. Bodies of unknown length are long. */
   readonly byteLength: number | null;
@@ -147,7 +146,7 @@ export class CompressedAnswers {
   }
 
   offer(answer: PlainAnswer, coding: Coding): void {
-    const { target, named, format, entityTag, headers } = answer;
+    const { target, named, format, entityTag, modifiedMs, headers } = answer;
     if (this.#isBusy || this.find(target, coding)?.answers[format] !== undefined) return;
     const tag = tagWithCoding(entityTag, coding);
     if (!this.#cache.wasSeen(tag)) return;
@@ -160,8 +159,8 @@ export class CompressedAnswers {
         named,
         format,
         body === null
-          ? { entityTag, headers, body }
-          : { entityTag: tag, headers: headersWith(headers, tag, coding, body.length), body },
+          ? { entityTag, modifiedMs, headers, body }
+          : { entityTag: tag, modifiedMs, headers: headersWith(headers, tag, coding, body.length), body },
       );
     if (answer.byteLength !== null && answer.byteLength < COMPRESSION_BYTES_MIN) {
       keep(null);

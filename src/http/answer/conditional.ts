@@ -49,13 +49,15 @@ function parseHttpDate(text: string): number | null {
   return new Date(ms).getUTCDate() === Number(day) ? ms : null;
 }
 
-/**
- * Whether a timetable that was modified at this time fails If-Unmodified-Since. HTTP dates have whole
- * seconds.
- */
-export function isModifiedSince(ifUnmodifiedSince: string, modifiedMs: number): boolean {
-  const sinceMs = parseHttpDate(ifUnmodifiedSince.trim());
-  return sinceMs !== null && Math.floor(modifiedMs / 1000) * 1000 > sinceMs;
+/** Whether an answer has changed since a date, in whole seconds; null if the text is no date. */
+export function isModifiedSince(since: string, modifiedMs: number): boolean | null {
+  const sinceMs = parseHttpDate(since.trim());
+  return sinceMs === null ? null : Math.floor(modifiedMs / 1000) * 1000 > sinceMs;
+}
+
+/** The value of Last-Modified, which must not be in the future (RFC 9110 section 8.8.2.1). */
+export function lastModified(modifiedMs: number): string {
+  return new Date(Math.min(modifiedMs, Date.now())).toUTCString();
 }
 
 /** Caches may keep an answer but must revalidate it, because the next snapshot may come within a second. */

@@ -208,6 +208,10 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
     'Weak entity tag of the content, the query and the representation; send it as If-None-Match',
     'W/"2mVcLr0fQ1yAeGd3XoT4Zw"',
   ),
+  'Last-Modified': header(
+    'When this content was first published, if the content alone decides the answer; send it as If-Modified-Since',
+    'Mon, 02 Sep 2024 08:00:00 GMT',
+  ),
   'Cache-Control': header('private, no-cache; for feeds: private, max-age=300'),
   'Referrer-Policy': header('no-referrer'),
   'X-Robots-Tag': header('noindex'),
@@ -303,9 +307,10 @@ commas.
 
 **Times** are UTC with milliseconds in answers, and RFC 3339 with an offset in parameters. **Paging** is up to the
 client: with \`limit\` (1 to ${PAGE_LIMIT_MAX}) a list comes in pages, linked by the \`Link\` header. **HEAD** answers as GET
-without a body; **OPTIONS** gives \`Allow\`. **Caching**: every list has an \`ETag\`; \`If-None-Match\` gives 304.
+without a body; **OPTIONS** gives \`Allow\`. **Caching**: every list has an \`ETag\`; \`If-None-Match\` gives 304, and without it
+\`If-Modified-Since\` with the \`Last-Modified\` of the list.
 **Preconditions**: \`If-Match: *\` always holds; \`If-Match\` with tags gives 412, because all tags are weak. \`If-Unmodified-Since\` gives 412 if the
-timetable was built after that time.
+timetable has changed since.
 
 **Errors** are \`application/problem+json\` (RFC 9457) with a stable \`code\`. Checks run in this order: 414, 404, 405,
 401, 403, 406, 400, 412.
@@ -354,7 +359,8 @@ const EXAMPLE_CALENDAR = [
   'PRODID:-//Lectern//Lectern//EN',
   'BEGIN:VEVENT',
   `UID:${EXAMPLE_EVENT.id}`,
-  'DTSTAMP:20240902T080000Z',
+  'DTSTAMP:20240830T121500Z',
+  'LAST-MODIFIED:20240830T121500Z',
   'DTSTART:20240902T080000Z',
   'DTEND:20240902T093000Z',
   `SUMMARY:${EXAMPLE_EVENT.title}`,

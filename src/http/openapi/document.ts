@@ -225,6 +225,8 @@ function directory(name: DirectoryName, text: string): ListOperation {
 
 const HEADERS_OF_READS: readonly string[] = ['ETag', 'Cache-Control', 'Vary', 'Lectern-Version'];
 const HEADERS_OF_FEEDS: readonly string[] = ['ETag', 'Cache-Control', 'Referrer-Policy', 'X-Robots-Tag'];
+/** Only answers with a body have it, because a 304 has the entity tag. */
+const LAST_MODIFIED = 'Last-Modified';
 /** Statuses of problems with any request. */
 const EVERYWHERE: readonly ProblemStatus[] = [400, 404, 405, 408, 414, 417, 431, 500, 503];
 
@@ -244,7 +246,8 @@ function jsonResponse(description: string, schema: JsonSchema): JsonSchema {
 }
 
 function notModified(names: readonly string[]): JsonSchema {
-  const description = "If-None-Match names the present entity tag: the client's copy is current";
+  const description =
+    "If-None-Match names the present entity tag, or nothing has changed since If-Modified-Since: the client's copy is current";
   return { description, headers: headers(...names) };
 }
 
@@ -268,6 +271,7 @@ function listOperation(
     description: answer,
     headers: headers(
       ...HEADERS_OF_READS,
+      LAST_MODIFIED,
       ...(isList ? ['X-Total-Count', 'Link'] : []),
       ...(isSaved ? ['Content-Disposition'] : []),
     ),
@@ -332,7 +336,7 @@ const FEED_PATHS: Readonly<Record<string, JsonSchema>> = {
       responses: {
         '200': {
           description: EVENTS.answer,
-          headers: headers(...HEADERS_OF_FEEDS, 'Content-Disposition'),
+          headers: headers(...HEADERS_OF_FEEDS, LAST_MODIFIED, 'Content-Disposition'),
           content: contentOf(FEED_FORMATS, EVENTS.schema, EVENTS.example),
         },
         '304': notModified(HEADERS_OF_FEEDS),

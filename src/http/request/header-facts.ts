@@ -13,6 +13,7 @@ export interface HeaderFacts {
   readonly acceptEncoding: string | undefined;
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  readonly ifModifiedSince: string | undefined;
   readonly ifUnmodifiedSince: string | undefined;
   readonly expect: string | undefined;
   readonly transferEncoding: string | undefined;
@@ -35,6 +36,7 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
     acceptEncoding: undefined,
     ifMatch: undefined,
     ifNoneMatch: undefined,
+    ifModifiedSince: undefined,
     ifUnmodifiedSince: undefined,
     expect: undefined,
     transferEncoding: undefined,
@@ -85,7 +87,8 @@ export function readHeaderFacts(rawHeaders: readonly string[]): HeaderFacts {
         if (isNamed(name, 'Transfer-Encoding', 'transfer-encoding')) {
           facts.hasContent = true;
           facts.transferEncoding = joined(facts.transferEncoding, value);
-        }
+        } else if (isNamed(name, 'If-Modified-Since', 'if-modified-since'))
+          facts.ifModifiedSince = joined(facts.ifModifiedSince, value);
         break;
       case 19:
         if (isNamed(name, 'Lectern-Min-Version', 'lectern-min-version'))

@@ -2,8 +2,9 @@
 import { CALENDAR_PROPERTIES_MAX, RECORD_BYTES_MAX, ZONE_NAME_UNITS_MAX } from '../../limits.js';
 import type { RecordPosition, Rejection, RejectionCode } from '../../model/event.js';
 import type { FieldName } from '../../model/fields.js';
-import type { GivenTime } from './calendar-time.js';
-import { type ContentLine, firstText, parameterOf, readContentLine, unescapeText } from './content-line.js';
+import { formatInstant } from '../../model/time.js';
+import { type GivenTime, parseTime } from './calendar-time.js';
+import { type ContentLine, parameterOf, readContentLine, textsOf, unescapeText } from './content-line.js';
 import type { FoundLine } from './line-scanner.js';
 
 export type EventFault = Omit<Rejection, 'position'>;
@@ -111,9 +112,18 @@ export class EventLines {
         columns[name] ??= personOf(line);
         columns.PERSON ??= columns[name];
         return;
-      case 'CATEGORIES':
-        columns[name] ??= firstText(value);
+      case 'LAST-MODIFIED': {
+        const written = parseTime(value.trim());
+        if (typeof written === 'object') columns[name] ??= formatInstant(written.localMs);
         return;
+      }
+      case 'CATEGORIES': {
+        const category = textsOf(value)
+          .map((text) => text.trim())
+          .find((text) => !COLOUR.test(text));
+        if (category !== undefined) columns[name] ??= category;
+        return;
+      }
       case 'PERSON':
         return;
       default:
@@ -183,8 +193,23 @@ function rangeOf({ parameters }: ContentLine): string | undefined {
   return parameterOf(parameters, 'RANGE')?.toUpperCase();
 }
 
+/** What programs write as a name where they know only an address: `mailto`, `:mailto`, the address itself. */
+const NO_NAME = /^\s*$|^:?mailto\b|^\S+@\S+$/i;
+
 /** The name of the person, or the address if there is no name. */
 export function personOf({ parameters, value }: ContentLine): string {
   const name = parameters === '' ? null : parameterOf(parameters, 'CN');
-  return name === null || name.trim() === '' ? value.replace(/^mailto:/i, '') : name;
+  return name === null || NO_NAME.test(name) ? value.replace(/^mailto:/i, '') : name;
 }
+
+/** The categories that Outlook gives to events for their colour, in the languages of its users. */
+const COLOUR = new RegExp(
+  [
+    '^(?:red|orange|peach|yellow|green|teal|olive|blue|purple|maroon|gr[ae]y|black) category$',
+    '^(?:rote|orange|gelbe|grüne|blaue|lila|violette) kategorie$',
+    '^catégorie (?:rouge|orange|jaune|verte|bleue|violette)$',
+    '^categor(?:í|i)a (?:roja|rossa|vermelha|naranja|arancione|laranja|amarilla|gialla|amarela|verde|azul|blu|morada|púrpura|viola|roxa)$',
+    '^(?:rode|oranje|gele|groene|blauwe|paarse) categorie$',
+  ].join('|'),
+  'iu',
+);

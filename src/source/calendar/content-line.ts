@@ -135,9 +135,8 @@ export function unescapeText(text: string): string {
   return plain + text.slice(start);
 }
 
-/** The first of several texts separated by commas. */
-export function firstText(text: string): string {
-  if (!text.includes(',')) return unescapeText(text);
-  const first = /^(?:[^\\,]|\\.)*/su.exec(text)?.[0] ?? '';
-  return unescapeText(first);
+/** The texts of a list, which commas separate. */
+export function textsOf(list: string): string[] {
+  if (!list.includes(',')) return [unescapeText(list)];
+  return Array.from(list.matchAll(/(?:[^\\,]|\\.)+/gsu), ([text]) => unescapeText(text));
 }

@@ -5,6 +5,7 @@ import {
   type CalendarScope,
   durationFault,
   isFault,
+  type Moment,
   momentOf,
   UNKNOWN_ZONE,
   unknownZone,
@@ -31,14 +32,16 @@ export function withOthers(fault: EventFault, event: CalendarEvent, scope: Calen
 
 function timeFaults({ start, end, duration }: CalendarEvent, scope: CalendarScope): EventFault[] {
   const faults: EventFault[] = [];
+  let zone: Moment['zone'] = null;
   for (const [name, field, given] of [
     ['DTSTART', 'time', start],
     ['DTEND', 'endTime', end],
   ] as const) {
     if (given === null) continue;
-    const moment = momentOf(given, name, field, scope);
+    const moment = momentOf(given, name, field, scope, zone);
     if (moment === UNKNOWN_ZONE) faults.push(unknownZone(name, field, given));
     else if (isFault(moment)) faults.push(moment);
+    else zone = moment.zone;
   }
   if (end !== null || duration === null) return faults;
   const length = parseDuration(duration.trim());

@@ -64,12 +64,16 @@ export interface Timing {
 
 const ZONE_HINT = 'set timeZone (on the command line --time-zone Europe/Berlin)';
 
-/** @param name of the property, for messages */
+/**
+ * @param name of the property, for messages
+ * @param beside the zone of the DTSTART that the value belongs to, which is also that of a value without a zone
+ */
 export function momentOf(
   given: GivenTime,
   name: string,
   field: FieldName,
   scope: CalendarScope,
+  beside: CalendarZone | null = null,
 ): Moment | EventFault | typeof UNKNOWN_ZONE {
   const written = parseTime(given.value);
   const shown = JSON.stringify(given.value.slice(0, 40));
@@ -81,7 +85,7 @@ export function momentOf(
   let zone: CalendarZone | null;
   // A date has no zone of its own (RFC 5545 section 3.2.19).
   if (given.tzid === null || isDate) {
-    zone = scope.floatingZone;
+    zone = beside ?? scope.floatingZone;
     if (zone === null) {
       const problem = isDate ? 'it is a date, which has no time zone' : 'it has no time zone';
       return faultOf('malformed-time', field, `${name} ${shown} cannot be read: ${problem}; ${ZONE_HINT}`);
@@ -150,7 +154,7 @@ export function timingOf(
     }
     return durationFault(event.duration, length);
   }
-  const end = momentOf(event.end, 'DTEND', 'endTime', scope);
+  const end = momentOf(event.end, 'DTEND', 'endTime', scope, start.zone);
   if (end === UNKNOWN_ZONE || isFault(end)) return end;
   if (end.isDate !== start.isDate) {
     const detail = `DTEND ${JSON.stringify(event.end.value.slice(0, 40))} and DTSTART are not both dates or both times`;

@@ -215,7 +215,7 @@ class SetExpansion {
 
   addDate(given: GivenTime): EventFault | null {
     const [from = '', to] = given.value.split('/');
-    const begin = momentIn({ ...given, value: from }, 'RDATE', this.#scope);
+    const begin = momentIn({ ...given, value: from }, 'RDATE', this.#scope, this.#start);
     if (isFault(begin)) return begin;
     let length: Length | null = null;
     if (to !== undefined) {
@@ -247,7 +247,7 @@ class SetExpansion {
       if (typeof length === 'string') return wrong(length);
       return length.days * DAY_MS + length.ms < 0 ? wrong('its duration is negative') : length;
     }
-    const end = momentIn({ ...given, value: to }, 'RDATE', this.#scope);
+    const end = momentIn({ ...given, value: to }, 'RDATE', this.#scope, this.#start);
     if (isFault(end)) return end;
     const ms = end.instantMs - begin.instantMs;
     return ms < 0 ? wrong('it ends before it begins') : { days: 0, ms };
@@ -273,14 +273,19 @@ function readExcluded(event: CalendarEvent, start: Moment, scope: CalendarScope)
       days.add(Math.floor(localMs / DAY_MS));
       continue;
     }
-    const moment = momentIn(given, 'EXDATE', scope);
+    const moment = momentIn(given, 'EXDATE', scope, start);
     if (isFault(moment)) return moment;
     instants.add(moment.instantMs);
   }
   return { instants, days };
 }
 
-function momentIn(given: GivenTime, name: string, scope: CalendarScope): Moment | EventFault {
-  const moment = momentOf(given, name, 'time', scope);
+function momentIn(
+  given: GivenTime,
+  name: string,
+  scope: CalendarScope,
+  { zone }: Moment,
+): Moment | EventFault {
+  const moment = momentOf(given, name, 'time', scope, zone);
   return moment === UNKNOWN_ZONE ? unknownZone(name, 'time', given) : moment;
 }

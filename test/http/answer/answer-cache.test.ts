@@ -86,7 +86,7 @@ function answerOf(
   bodyBytes: number,
   entityTag = `W/"x-${String(tags++).padStart(11, '0')}"`,
 ): Omit<KnownAnswer, 'wire'> {
-  return { entityTag, headers: [], body: Buffer.alloc(bodyBytes, 'x') };
+  return { entityTag, modifiedMs: null, headers: [], body: Buffer.alloc(bodyBytes, 'x') };
 }
 
 test('an answer is kept from its second request on, within the bound, for the present snapshot', (t) => {
@@ -150,7 +150,7 @@ test('kept answers are copies', (t) => {
 
 test('the cache counts the header fields of an answer, also a link that repeats a long query', async (t) => {
   const cache = new AnswerCache(40_000);
-  const answer = { entityTag: 'W/"x"', body: Buffer.alloc(10) };
+  const answer = { entityTag: 'W/"x"', modifiedMs: null, body: Buffer.alloc(10) };
   t.equal(cache.keep('/x', null, 'json', { ...answer, headers: ['Link', 'x'.repeat(15_000)] }), true);
   t.ok(cache.bytes > 15_000);
   t.equal(cache.keep('/y', null, 'json', { ...answer, headers: ['Link', 'x'.repeat(20_000)] }), false);

@@ -168,7 +168,14 @@ async function compressions(cacheBytes: number, byteLength: number | null): Prom
   const body = randomBytes(50_000);
   let count = 0;
   const answer = {
-    ...({ target: '/x', named: null, format: 'json', entityTag: 'W/"a-b"', byteLength } as const),
+    ...({
+      target: '/x',
+      named: null,
+      format: 'json',
+      entityTag: 'W/"a-b"',
+      byteLength,
+      modifiedMs: null,
+    } as const),
     headers: ['ETag', 'W/"a-b"'],
     makeChunks: () => {
       count++;

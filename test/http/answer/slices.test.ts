@@ -34,6 +34,7 @@ function largeAnswer(failAt = Number.POSITIVE_INFINITY): {
   const read: Read = {
     format: null,
     isRelative: false,
+    modifiedMs: null,
     entityTag: () => 'W/"x"',
     execute: () => ({ total: 1, count: 1, nextCursor: null, body }),
   };

@@ -38,6 +38,7 @@ class Publications {
     const read: Read = {
       format: null,
       isRelative: false,
+      modifiedMs: null,
       entityTag: () => 'W/"x"',
       execute: () => ({ total: 1, count: 1, nextCursor: null, body }),
     };

@@ -107,7 +107,7 @@ async function outcomeOf(
       { identifiers: 'any', fieldMap },
       { hashSeed: [SEED, 0] },
     );
-    const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
+    const { builtAtMs: _, buildMs: __, modifiedMs: _m, ...rest } = image.summary;
     return { ...image, summary: rest, source: summary };
   } catch (error) {
     // Any other error is a bug.

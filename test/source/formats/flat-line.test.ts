@@ -63,7 +63,7 @@ async function outcomeOf(
       { identifiers: mode, fieldMap },
       { hashSeed: [SEED, 0], onRecord },
     );
-    const { builtAtMs: _, buildMs: __, ...rest } = image.summary;
+    const { builtAtMs: _, buildMs: __, modifiedMs: _m, ...rest } = image.summary;
     return { ...image, summary: rest, source: summary };
   } catch (error) {
     return String(error);

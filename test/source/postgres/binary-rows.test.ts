@@ -90,7 +90,7 @@ function binarySource(bytes: Buffer, pieceBytes: number): Source {
 
 const loaded = async (source: Source, seed: readonly [number, number]) => {
   const { image } = await loadImage(source, { identifiers: 'uuid' }, { hashSeed: seed as never });
-  const { builtAtMs: _, buildMs: __, ...summary } = image.summary;
+  const { builtAtMs: _, buildMs: __, modifiedMs: _m, ...summary } = image.summary;
   return { image, summary };
 };
 
