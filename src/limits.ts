@@ -160,6 +160,8 @@ export const CALENDAR_STEPS_MAX = 500_000_000;
 export const CALENDAR_KEPT_BYTES_MAX: number = 128 * MIB;
 /** Components within components. RFC 5545 needs three. */
 export const CALENDAR_DEPTH_MAX = 16;
+/** UTF-16 units of a UID; a digest replaces a longer one. Real ones have at most 130. */
+export const CALENDAR_UID_UNITS_MAX = 1024;
 /** Different properties of one event of a calendar; exporters write at most 40. Counting them takes 3 µs for each of its occurrences. */
 export const CALENDAR_PROPERTIES_MAX = 256;
 /** UTF-16 units of a TZID, which is kept with each date of an event. Real names have at most 100. */

@@ -270,6 +270,16 @@ export class FieldTable {
     this.sink.fault(rejection);
   }
 
+  /** Takes back the row of an earlier record with these values. */
+  retract(record: ColumnRecord): void {
+    const { row } = this;
+    this.fill(record);
+    for (const step of this.#steps) step(row);
+    for (const { slot, steps } of this.#stepped) steps.apply(row, slot);
+    const id = recordIdOf(row, this.#identifiers);
+    if (id !== null) this.sink.retract?.(id);
+  }
+
   /** Gives a decoded record to the sink. */
   object(value: unknown): void {
     const { row } = this;

@@ -207,6 +207,7 @@ class HttpLoad {
         const position = page === 1 ? rejection.position : { ...rejection.position, record, page };
         sink.fault({ ...rejection, position });
       },
+      retract: (id) => sink.retract?.(id),
       notes: sink.notes,
     };
   }

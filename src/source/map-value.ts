@@ -28,6 +28,7 @@ const MEMBERS = ['from', 'split', 'each', 'match', 'values', 'otherwise'] as con
 export const SINGLE_FIELDS: readonly string[] = [
   ...FIELDS.filter(({ required }) => required).map(({ name }) => name),
   'lessonId',
+  'modified',
 ];
 /** What people write for nothing. */
 const NOTHING: readonly string[] = ['', '-', '--'];

@@ -289,7 +289,7 @@ interface Batch {
   /** Each distinct list of names that are no fields. */
   readonly names: readonly (readonly string[])[];
   readonly values: readonly string[];
-  readonly entries: readonly (RowEntry | RejectionEntry)[];
+  readonly entries: readonly (RowEntry | RejectionEntry | RetractedEntry)[];
 }
 
 /**
@@ -298,6 +298,7 @@ interface Batch {
  */
 type RowEntry = readonly [position: Position, names: number, ...values: (number | string)[]];
 type RejectionEntry = readonly [rejection: Rejection];
+type RetractedEntry = readonly [id: string];
 /** One number if the number of the record equals its line, as it usually does. */
 type Position = number | RecordPosition;
 
@@ -321,7 +322,7 @@ export class CopyWriter implements RowSink {
   /** For each quick hash: the last value + 1, or 0. */
   readonly #recent: Int32Array = new Int32Array(VALUES_REMEMBERED);
   #values: string[] = [];
-  #entries: (RowEntry | RejectionEntry)[] = [];
+  #entries: (RowEntry | RejectionEntry | RetractedEntry)[] = [];
   #batchBytes = 0;
   #records = 0;
 
@@ -348,6 +349,11 @@ export class CopyWriter implements RowSink {
     this.#entries.push([rejection]);
     this.#batchBytes += rejection.detail.length;
     this.#added();
+  }
+
+  retract(id: string): void {
+    this.#entries.push([id]);
+    this.#batchBytes += id.length;
   }
 
   /** @throws LecternError `source-too-large` */
@@ -454,7 +460,8 @@ export function* replay({ bytes }: RecordCopy, sink: RowSink, label?: string): G
     const values = new BatchValues(unpackBatch(all.subarray(offset + LENGTH_BYTES, end)));
     offset = end;
     for (const entry of values.entries) {
-      if (isRejected(entry)) sink.fault({ ...entry[0], position: placed(entry[0].position) });
+      if (isRetracted(entry)) sink.retract?.(entry[0]);
+      else if (isRejected(entry)) sink.fault({ ...entry[0], position: placed(entry[0].position) });
       else {
         values.fill(row, entry);
         row.place(placed(entry[0]));
@@ -525,4 +532,8 @@ function unpackBatch(packed: Uint8Array): Batch {
 
 function isRejected(entry: RowEntry | RejectionEntry): entry is RejectionEntry {
   return entry.length === 1;
+}
+
+function isRetracted(entry: Batch['entries'][number]): entry is RetractedEntry {
+  return typeof entry[0] === 'string';
 }

@@ -15,6 +15,8 @@ export interface RowSink {
   row(row: Row): void;
   /** A record that could not be read. */
   fault(rejection: Rejection): void;
+  /** Takes back an earlier row, by the id of its event: a later version follows, or cancels it. Only calendars do this. */
+  retract?(id: string): void;
   /** A sink for rows that have rules of their own. Default: the rules of the load count. */
   readonly under?: ((rules: ReadRules) => RowSink) | undefined;
   /** What the rows hold. Default: the fields of events. */

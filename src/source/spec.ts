@@ -315,6 +315,7 @@ function filling(
       sink.row(row);
     },
     fault: (rejection) => sink.fault(rejection),
+    retract: (id) => sink.retract?.(id),
   };
 }
 

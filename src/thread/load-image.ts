@@ -1,10 +1,15 @@
+import { editImage } from '../change/apply.js';
 import type { Change, EventEdit } from '../change/change.js';
 import { buildByPatch, changeOfEdit, compare } from '../change/compare.js';
 import { extendHistory } from '../change/history.js';
 import { datedImage, reviseImage } from '../change/revisions.js';
 import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
+import { RECORD_PREFIX_UNITS, recordPrefix } from '../model/derived-identifier.js';
+import type { IdentifierMode, NormalisedEvent } from '../model/event.js';
+import { FIELDS } from '../model/fields.js';
+import { parseIdentifier } from '../model/identifier.js';
 import type { ReadRules } from '../model/read-rules.js';
-import { Normaliser, positionOf } from '../normalise/normalise.js';
+import { isRejection, Normaliser, positionOf } from '../normalise/normalise.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
 import {
@@ -64,6 +69,7 @@ export async function loadImage(
   const { identifiers } = rules;
   const builder = new SnapshotBuilder({ identifiers, ...(hashSeed === undefined ? {} : { hashSeed }) });
   const notes = new LoadNotes();
+  const retracted = new RetractedEvents();
   const holders: (RowIntake | Normaliser)[] = [];
   const watch = new IntakeWatch(builder, holders, bounds);
   const sinks = new Map<string, RowSink>();
@@ -79,9 +85,10 @@ export async function loadImage(
       notes,
       under,
       row(row) {
-        intake.add(row, positionOf);
+        if (!retracted.replace(row, own.identifiers, normaliser)) intake.add(row, positionOf);
         watch.record();
       },
+      retract: (id) => retracted.add(id),
       fault(rejection) {
         builder.reject(rejection);
         watch.record();
@@ -113,11 +120,54 @@ export async function loadImage(
   const readingNotes = { ambiguousTimes, expanded: summary.expanded, patterns };
   const nowMs = Date.now();
   const sourceMs = summary.modifiedMs ?? null;
-  const patched = base && buildByPatch(builder, base, readingNotes, nowMs);
-  const built = patched?.image ?? builder.finish(readingNotes);
+  const patched =
+    base === null || !retracted.isEmpty ? null : buildByPatch(builder, base, readingNotes, nowMs);
+  const built = patched?.image ?? retracted.applyTo(builder.finish(readingNotes));
   if (patched === null) reviseImage(built, served, sourceMs, nowMs);
   const image = datedImage(built, served, sourceMs, nowMs);
   return { image, source: summary, edit: patched, bytesLeft: watch.bytesLeft(image) };
+}
+
+const ID = FIELDS.findIndex(({ name }) => name === 'id');
+
+/** Records that a source has taken back, each with the events that replace it, until the image is built. */
+class RetractedEvents {
+  readonly #events = new Map<string, Map<string, NormalisedEvent>>();
+  /** Rows of a copy do not know their record. */
+  readonly #byPrefix = new Map<string, string>();
+
+  /** @param record the id of a record, canonical */
+  add(record: string): void {
+    this.#events.set(record, new Map());
+    this.#byPrefix.set(recordPrefix(record), record);
+  }
+
+  /** @returns whether the row is of a record that was taken back, and is kept for it */
+  replace(row: Parameters<RowSink['row']>[0], identifiers: IdentifierMode, normaliser: Normaliser): boolean {
+    if (this.#events.size === 0) return false;
+    const id = parseIdentifier(row.textOf(ID), identifiers, 'id') ?? '';
+    const record = row.recordId ?? this.#byPrefix.get(id.slice(0, RECORD_PREFIX_UNITS)) ?? id;
+    const events = this.#events.get(record);
+    if (events === undefined) return false;
+    const event = normaliser.event(row);
+    if (isRejection(event) || events.has(event.id)) return false;
+    events.set(event.id, event);
+    return true;
+  }
+
+  /** The image without what was taken back. */
+  applyTo(image: SnapshotImage): SnapshotImage {
+    if (this.#events.size === 0) return image;
+    const came = [...this.#events.values()].flatMap((events) => [...events.values()]);
+    const ids = new Set(came.map(({ id }) => id));
+    const records = [...this.#events.keys()];
+    const went = [...records, ...new Snapshot(image).idsOfRecords(records)];
+    return editImage(image, { came, went: went.filter((id) => !ids.has(id)) }).image;
+  }
+
+  get isEmpty(): boolean {
+    return this.#events.size === 0;
+  }
 }
 
 /** Loads a source into an image and compares it with the served one. Throws LecternErrors, RefusedLoad. */

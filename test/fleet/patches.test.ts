@@ -65,6 +65,12 @@ for (const { kind, skip } of SLOW ? KINDS : KINDS.slice(0, 1)) {
       t.strictSame((await head())?.changes, []);
     }
 
+    source.apply({ upsert: [all[0] as object] });
+    await untilServed(replicas, 'first');
+    const calendars = replicas.map((each) => Buffer.from(each.findBytes({}, 'ics')).toString());
+    t.equal(new Set(calendars).size, 1, 'all say when each event has changed');
+    t.equal(new Set(calendars[0]?.match(/^DTSTAMP.*/gm)).size, 2);
+
     source.replace(all.map((event, n) => (n === 0 ? { ...event, title: 'third' } : event)));
     await untilServed(replicas, 'third');
     const third = await head();

@@ -133,7 +133,11 @@ test('a replica that missed other contents and serves the announced one takes th
   const { store, served, change, task } = await announced(t.testdir());
   const back = compare(new Snapshot(imageOfCount(3)), new Snapshot(served), 1000);
   const history = encodeChanges([back]);
-  const same = { ...task, id: served.summary.id, missed: null, history: objectOf(history) };
+  const same = {
+    ...task,
+    ...{ id: served.summary.id, hidden: hiddenDigestOf(served) },
+    ...{ missed: null, history: objectOf(history) },
+  };
   t.strictSame(await fetchImageTask(same), { kind: 'unchanged', sourceVersion: null }, 'it is not there');
   await put(store, hashOf(history), history);
   const loaded = await fetchImage(same);

@@ -38,6 +38,11 @@ export function isCancelled({ columns }: CalendarEvent): boolean {
   return columns.STATUS?.trim().toUpperCase() === 'CANCELLED';
 }
 
+/** In a calendar with METHOD:CANCEL, an event without RECURRENCE-ID cancels all events of its UID (RFC 5546 section 3.2.5). */
+export function isWithdrawal({ columns, replaces }: CalendarEvent): boolean {
+  return columns.METHOD === 'CANCEL' && replaces === null;
+}
+
 /** RFC 5545 section 3.8.7.4. */
 export function sequenceOf({ columns }: CalendarEvent): number {
   const sequence = Number(columns.SEQUENCE ?? 0);
@@ -199,7 +204,7 @@ const NO_NAME = /^\s*$|^:?mailto\b|^\S+@\S+$/i;
 /** The name of the person, or the address if there is no name. */
 export function personOf({ parameters, value }: ContentLine): string {
   const name = parameters === '' ? null : parameterOf(parameters, 'CN');
-  return name === null || NO_NAME.test(name) ? value.replace(/^mailto:/i, '') : name;
+  return name === null || NO_NAME.test(name) ? value.replace(/^(?:mailto:)+/i, '') : name;
 }
 
 /** The categories that Outlook gives to events for their colour, in the languages of its users. */

@@ -1,12 +1,25 @@
 import { hash } from 'node:crypto';
 import { LecternError } from '../../errors.js';
-import { CALENDAR_DEPTH_MAX, CALENDAR_STEPS_MAX, NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../limits.js';
+import {
+  CALENDAR_DEPTH_MAX,
+  CALENDAR_STEPS_MAX,
+  CALENDAR_UID_UNITS_MAX,
+  NAME_UNITS_MAX,
+  RECORD_BYTES_MAX,
+} from '../../limits.js';
 import type { ExpansionWindow } from '../../model/expansion.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { DAY_MS, formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../../model/time.js';
 import type { FieldTable } from '../field-map.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
-import { type CalendarEvent, EventLines, faultOf, isCancelled, isRecurring } from './calendar-event.js';
+import {
+  type CalendarEvent,
+  EventLines,
+  faultOf,
+  isCancelled,
+  isRecurring,
+  isWithdrawal,
+} from './calendar-event.js';
 import { type CalendarZone, zoneOfName } from './calendar-zones.js';
 import { readContentLine, unescapeText } from './content-line.js';
 import { withOthers } from './event-faults.js';
@@ -20,7 +33,6 @@ import type { Observance } from './zone-rules.js';
 
 const COLON = 0x3a;
 const NAME_UNITS_SHOWN = 40;
-const UID_UNITS_MAX = 1024;
 
 /**
  * iCalendar (RFC 5545). Ordinary events go to the table when they end. Recurring events follow in `rest`,
@@ -137,6 +149,7 @@ export class CalendarReader implements FormatReader {
     } else if (line.name === 'X-WR-CALNAME') scope.name = text;
     else if (line.name === 'NAME') scope.name ??= text;
     else if (line.name === 'X-WR-TIMEZONE') scope.ownZone = zoneOfName(text);
+    else if (line.name === 'METHOD') scope.isCancelling = text.trim().toUpperCase() === 'CANCEL';
   }
 
   #begin(name: string, lineNumber: number): void {
@@ -216,15 +229,21 @@ export class CalendarReader implements FormatReader {
       return;
     }
     const uid = uidOf(event);
+    if (this.#scope.isCancelling) Object.assign(event.columns, { METHOD: 'CANCEL', STATUS: 'CANCELLED' });
+    if (isWithdrawal(event)) {
+      this.#output.withdraw(event, uid);
+      this.#kept.keep(uid, event, this.#scope, this.#sourceName);
+      return;
+    }
     if (isRecurring(event) || event.replaces !== null) {
       this.#kept.keep(uid, event, this.#scope, this.#sourceName);
       return;
     }
-    if (isCancelled(event)) return;
     const timing = timingOf(event, this.#scope);
-    if (timing === UNKNOWN_ZONE) this.#keepWaiting(event, uid);
+    if (isCancelled(event)) this.#output.cancel(event, uid, timing);
+    else if (timing === UNKNOWN_ZONE) this.#keepWaiting(event, uid);
     else if (isFault(timing)) this.#output.reject(event, withOthers(timing, event, this.#scope));
-    else this.#output.give(event, uid, timing.start.instantMs, timing);
+    else this.#output.giveSingle(event, uid, timing);
   }
 
   #keepWaiting(event: CalendarEvent, uid: string): void {
@@ -243,7 +262,7 @@ function uidOf(event: CalendarEvent): string {
   const { columns, start, end, duration, rules } = event;
   const { UID, SUMMARY, LOCATION, DESCRIPTION } = columns;
   const uid = UID || JSON.stringify([start, end, duration, rules, SUMMARY, LOCATION, DESCRIPTION]);
-  return uid.length > UID_UNITS_MAX ? hash('sha256', uid, 'base64url') : uid;
+  return uid.length > CALENDAR_UID_UNITS_MAX ? hash('sha256', uid, 'base64url') : uid;
 }
 
 /** `BEGIN:` or `END:` with the name of a component. */

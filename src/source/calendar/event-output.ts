@@ -1,9 +1,16 @@
+import { CALENDAR_UID_UNITS_MAX } from '../../limits.js';
 import { derivedIdentifier } from '../../model/derived-identifier.js';
+import type { RecordPosition } from '../../model/event.js';
 import { InstantTexts } from '../../model/instant-texts.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
+import { ByteStrings, viewOf } from '../../structures/byte-strings.js';
+import { Growable } from '../../structures/growable.js';
+import { KeyedHash, randomHashSeed } from '../../structures/keyed-hash.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
-import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
-import { endOf, type Moment, type Timing } from './event-timing.js';
+import { type CalendarEvent, type EventFault, faultOf, sequenceOf } from './calendar-event.js';
+import { endOf, isFault, type Moment, type Timing, UNKNOWN_ZONE } from './event-timing.js';
+
+const BYTES_PER_UNIT = 3;
 
 export interface EventTimes {
   readonly startMs: number;
@@ -18,6 +25,93 @@ export interface OutsideSpan {
   readonly lastMs: number;
 }
 
+/** The versions of one UID with the highest SEQUENCE so far. Those with a lower one are forgotten. */
+interface Versions {
+  readonly sequence: number;
+  /** The positions of those that were given, by their start. */
+  readonly given: Map<number, RecordPosition>;
+  /** The starts of those that are cancelled, or all. */
+  readonly cancelled: Set<number> | 'all';
+}
+
+/** The events that do not recur, without an object for each: most UIDs have one event. */
+class SingleEvents {
+  readonly #hash = new KeyedHash(randomHashSeed());
+  readonly #bytes = Buffer.alloc(BYTES_PER_UNIT * CALENDAR_UID_UNITS_MAX);
+  readonly #view = viewOf(this.#bytes);
+  /** Each UID once, with its first event: */
+  readonly #uids = new ByteStrings();
+  readonly #sequence = new Growable(Float64Array);
+  readonly #startMs = new Growable(Float64Array);
+  readonly #record = new Growable(Uint32Array);
+  readonly #line = new Growable(Uint32Array);
+  /** By the number of the UID, once there is more to tell of it. */
+  readonly #others = new Map<number, Versions>();
+
+  of(uid: string): Versions | null {
+    const [, , number] = this.#find(uid);
+    return number === -1 ? null : this.#versionsAt(number);
+  }
+
+  #versionsAt(number: number): Versions {
+    const others = this.#others.get(number);
+    if (others !== undefined) return others;
+    const position = { record: this.#record.at(number), line: this.#line.at(number) };
+    const given = new Map([[this.#startMs.at(number), position]]);
+    return { sequence: this.#sequence.at(number), given, cancelled: new Set() };
+  }
+
+  /** Notes a version that is given. Its SEQUENCE is not lower than that of known versions. */
+  give(uid: string, sequence: number, startMs: number, position: RecordPosition): void {
+    const [hash, length, known] = this.#find(uid);
+    if (known === -1) this.#add(hash, length, { sequence, startMs, position });
+    else {
+      const { given } = this.#newest(known, sequence);
+      if (!given.has(startMs)) given.set(startMs, position);
+    }
+  }
+
+  /** Notes a version that is cancelled; all versions up to its SEQUENCE without a start. */
+  cancel(uid: string, sequence: number, startMs: number | null): void {
+    const [hash, length, known] = this.#find(uid);
+    const position = { record: 0, line: 0 };
+    const number = known === -1 ? this.#add(hash, length, { sequence, startMs: 0, position }) : known;
+    if (known === -1 || startMs === null) {
+      const cancelled = startMs === null ? 'all' : new Set([startMs]);
+      this.#others.set(number, { sequence, given: new Map(), cancelled });
+      return;
+    }
+    const { given, cancelled } = this.#newest(number, sequence);
+    given.delete(startMs);
+    if (cancelled !== 'all') cancelled.add(startMs);
+  }
+
+  #newest(number: number, sequence: number): Versions {
+    let versions = this.#versionsAt(number);
+    if (versions.sequence < sequence) versions = { sequence, given: new Map(), cancelled: new Set() };
+    this.#others.set(number, versions);
+    return versions;
+  }
+
+  #add(
+    hash: number,
+    length: number,
+    { sequence, startMs, position }: { sequence: number; startMs: number; position: RecordPosition },
+  ): number {
+    this.#sequence.push(sequence);
+    this.#startMs.push(startMs);
+    this.#record.push(position.record);
+    this.#line.push(position.line ?? 0);
+    return this.#uids.add(hash, this.#view, 0, length);
+  }
+
+  #find(uid: string): [hash: number, length: number, number: number] {
+    const length = this.#bytes.write(uid, 'utf8');
+    const hash = this.#hash.bytes(this.#view, 0, length);
+    return [hash, length, this.#uids.find(hash, this.#view, 0, length)];
+  }
+}
+
 /** Gives events and faults to a table. */
 export class EventOutput {
   /** Occurrences of recurring events so far. */
@@ -29,12 +123,74 @@ export class EventOutput {
   };
   readonly #table: FieldTable;
   readonly #texts: InstantTexts = new InstantTexts();
+  readonly #singles = new SingleEvents();
   /** The event whose values are in the row, and where these end: its occurrences differ only in id and times. */
   #present: CalendarEvent | null = null;
   #mark = 0;
 
   constructor(table: FieldTable) {
     this.#table = table;
+  }
+
+  /** Gives an event that does not recur. Of versions with one UID, the one with the highest SEQUENCE counts. */
+  giveSingle(event: CalendarEvent, uid: string, timing: Timing): void {
+    const sequence = sequenceOf(event);
+    const { instantMs } = timing.start;
+    const known = this.#singles.of(uid);
+    if (known !== null && sequence <= known.sequence) {
+      const { given, cancelled } = known;
+      if (cancelled === 'all' || (sequence === known.sequence && cancelled.has(instantMs))) return;
+      if (sequence < known.sequence) {
+        const detail = 'an earlier event is a later version of this event (UID and SEQUENCE)';
+        if (given.size > 0) this.reject(event, faultOf('duplicate-id', 'id', detail));
+        return;
+      }
+    } else if (known !== null) {
+      const detail = `line ${event.position.line} has a later version of this event (UID and SEQUENCE)`;
+      this.#retract(event, uid, known, detail);
+    }
+    this.#singles.give(uid, sequence, instantMs, event.position);
+    this.give(event, uid, instantMs, timing);
+  }
+
+  /** Takes back the versions of an event that does not recur and is cancelled by STATUS. */
+  cancel(event: CalendarEvent, uid: string, timing: Timing | EventFault | typeof UNKNOWN_ZONE): void {
+    const sequence = sequenceOf(event);
+    const known = this.#singles.of(uid);
+    if (known !== null && sequence < known.sequence) return;
+    if (known !== null && sequence > known.sequence) this.#retract(event, uid, known);
+    if (timing === UNKNOWN_ZONE || isFault(timing)) return;
+    const { instantMs } = timing.start;
+    if (known?.sequence === sequence && known.given.has(instantMs)) this.#takeBack(event, uid, instantMs);
+    this.#singles.cancel(uid, sequence, instantMs);
+  }
+
+  /** Takes back all events of a UID that do not recur. */
+  withdraw(event: CalendarEvent, uid: string): void {
+    const sequence = event.columns.SEQUENCE === undefined ? Number.POSITIVE_INFINITY : sequenceOf(event);
+    const known = this.#singles.of(uid);
+    if (known !== null && sequence < known.sequence) return;
+    if (known !== null) this.#retract(event, uid, known);
+    this.#singles.cancel(uid, sequence, null);
+  }
+
+  /** @param detail why they are left out; nothing for cancelled events */
+  #retract(event: CalendarEvent, uid: string, { given }: Versions, detail: string | null = null): void {
+    for (const [startMs, position] of given) {
+      this.#takeBack(event, uid, startMs);
+      if (detail !== null) this.reject({ position }, faultOf('duplicate-id', 'id', detail));
+    }
+  }
+
+  #takeBack({ columns }: CalendarEvent, uid: string, startMs: number): void {
+    const start = this.#texts.of(startMs);
+    this.#present = null;
+    this.#table.retract({
+      ...columns,
+      id: derivedIdentifier('id', `${uid} ${start}`),
+      DTSTART: start,
+      DTEND: start,
+    });
   }
 
   /** @param namedMs the start from which the identifier is made */

@@ -12,6 +12,8 @@ import { type Observance, readZoneRules } from './zone-rules.js';
 /** Defaults for the events of one VCALENDAR. */
 export class CalendarScope {
   name: string | null = null;
+  /** METHOD:CANCEL: the events of the calendar are cancelled. */
+  isCancelling = false;
   /** X-WR-TIMEZONE. */
   ownZone: CalendarZone | null = null;
   readonly #given: CalendarZone | null;

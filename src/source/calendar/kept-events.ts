@@ -7,8 +7,9 @@ import { LecternError } from '../../errors.js';
 import { CALENDAR_KEPT_BYTES_MAX } from '../../limits.js';
 import { DAY_MS } from '../../model/time.js';
 import type { CalendarEvent } from './calendar-event.js';
-import { faultOf, isCancelled, isRecurring, sequenceOf } from './calendar-event.js';
+import { faultOf, isCancelled, isRecurring, isWithdrawal, sequenceOf } from './calendar-event.js';
 import { parseTime } from './calendar-time.js';
+import type { CalendarZone } from './calendar-zones.js';
 import { withOthers } from './event-faults.js';
 import type { EventOutput } from './event-output.js';
 import {
@@ -119,6 +120,11 @@ function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment
   return { instantMs, localMs, isDate, zone, kind: 'exact' };
 }
 
+function zoneOfStart({ event: { start }, scope }: Recalled): CalendarZone | null {
+  const moment = start && momentOf(start, 'DTSTART', 'time', scope);
+  return moment === null || moment === UNKNOWN_ZONE || isFault(moment) ? null : moment.zone;
+}
+
 /** Recurring events and changed occurrences with one UID. */
 class EventGroup {
   readonly #uid: string;
@@ -140,12 +146,22 @@ class EventGroup {
   }
 
   give(group: readonly KeptEvent[]): void {
-    const masters: Recalled[] = [];
+    const all: Recalled[] = [];
     for (const { scope, bytes } of group) {
       const event = JSON.parse(bytes.toString()) as CalendarEvent;
-      if (event.replaces !== null) this.#addOverride({ event, scope });
-      else masters.push({ event, scope });
+      all.push({ event, scope });
     }
+    // A cancellation without SEQUENCE, which RFC 5546 requires, is the last version.
+    let withdrawn = -1;
+    for (const { event } of all) {
+      if (!isWithdrawal(event)) continue;
+      const isLast = event.columns.SEQUENCE === undefined;
+      withdrawn = Math.max(withdrawn, isLast ? Number.POSITIVE_INFINITY : sequenceOf(event));
+    }
+    const left = all.filter(({ event }) => !isWithdrawal(event) && sequenceOf(event) > withdrawn);
+    const masters = left.filter(({ event }) => event.replaces === null);
+    const zone = masters.map(zoneOfStart).find((each) => each !== null) ?? null;
+    for (const each of left) if (each.event.replaces !== null) this.#addOverride(each, zone);
     this.#following = [...this.#overrides.values(), ...this.#ofDays.values()]
       .filter(({ event }) => event.isFuture)
       .sort((a, b) => a.at.instantMs - b.at.instantMs);
@@ -154,9 +170,11 @@ class EventGroup {
     for (const override of this.#ofDays.values()) this.#giveOverride(override);
   }
 
-  #addOverride({ event, scope }: Recalled): void {
+  /** @param zone of the series */
+  #addOverride({ event, scope }: Recalled, zone: CalendarZone | null): void {
     if (event.replaces === null) return;
-    const at = dayIn(event, scope) ?? momentOf(event.replaces, 'RECURRENCE-ID', 'id', scope);
+    const beside = zone ?? zoneOfStart({ event, scope });
+    const at = dayIn(event, scope) ?? momentOf(event.replaces, 'RECURRENCE-ID', 'id', scope, beside);
     if (at === UNKNOWN_ZONE) {
       this.#output.reject(event, unknownZone('RECURRENCE-ID', 'id', event.replaces));
       return;
@@ -200,7 +218,7 @@ class EventGroup {
     const timing = this.#timing({ event, scope });
     if (timing === null || isCancelled(event)) return;
     if (!isRecurring(event)) {
-      this.#output.give(event, this.#uid, timing.start.instantMs, timing);
+      this.#output.giveSingle(event, this.#uid, timing);
       return;
     }
     const set = recurrenceSet(event, timing, scope, this.#window, this.#steps);
