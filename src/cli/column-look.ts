@@ -1,10 +1,16 @@
 import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../limits.js';
 import { digitsOf, parseIdentifier } from '../model/identifier.js';
+import { parseClockTimes } from '../source/pattern/clock-times.js';
+import { areWeekdays } from '../source/pattern/weekdays.js';
+import { parseWeeks } from '../source/pattern/weeks.js';
 import type { Catalogue } from '../source/source.js';
 
 const SAMPLES = 3;
 const SAMPLE_UNITS_MAX = 60;
 const DEPTH_MAX = 4;
+const LIST_ITEMS_MAX = 100;
+/** Parts the name of a list from the path within its objects. */
+const EACH = '\0';
 /** The least share of a column's values that must look alike. */
 const SHARE_MIN = 0.9;
 
@@ -17,23 +23,43 @@ export type ColumnForm =
   | 'clock'
   | 'clocks'
   | 'weekdays'
+  | 'weeks'
   | 'number'
   | 'text';
 
-const FORMS: Readonly<Record<Exclude<ColumnForm, 'text'>, RegExp>> = {
+/** The forms of single values. Ranges, weekdays and weeks show only in all values of a column. */
+const FORMS: Readonly<Record<Exclude<ColumnForm, 'text' | 'clocks' | 'weekdays' | 'weeks'>, RegExp>> = {
   uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   instant: /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:[Zz]|[+-]\d\d:?\d\d)$/,
   local:
     /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[Tt]|,? +)\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\.\d+)?\s?(?:[ap]\.?m\.?)?$/i,
   date: /^\d{1,4}([./-])\d{1,2}\1\d{1,4}$/,
   clock: /^\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:[ap]\.?m\.?)?$/i,
-  clocks: /^\d{1,2}[:.]\d\d\s?(?:[ap]\.?m\.?)?\s?(?:-|\u2013|to|bis)\s?\d{1,2}[:.]\d\d\s?(?:[ap]\.?m\.?)?$/i,
-  weekdays:
-    /^(?:[MTWRFSU]{1,7}|(?:mo|di|mi|do|fr|sa|so|tu|we|th|su|lu|ma|me|je|ve)\.?|\p{L}{2,4}day|\p{L}+tag|mittwoch|lundi|mardi|mercredi|jeudi|vendredi|samedi|lunes|martes|mi\u00e9rcoles|jueves|viernes)$/iu,
   number: /^-?\d+(?:[.,]\d+)?$/,
 };
 
 const FORM_NAMES = Object.keys(FORMS) as (keyof typeof FORMS)[];
+/** More distinct values are no days of the week, alone or several in a cell. */
+const WEEKDAY_VALUES_MAX = 60;
+
+export type Likeness = 'room' | 'code' | 'person' | 'title';
+
+/** What values may be, told by their look. */
+const LIKENESSES: Readonly<Record<Likeness, RegExp>> = {
+  /** `B203`, `AA 2.25`, `Room 3`. */
+  room: /^(?=.{1,24}$)(?=.*\d)[\p{L}\d][\p{L}\d .,\-/_&()]*$/u,
+  /** `BLG 101E`, `MATH-101`. */
+  code: /^\p{Lu}{2,6}[ _-]?\d{3,5}\p{Lu}?$/u,
+  /** `Dr. Ada Byron`, `Byron, A.`. */
+  person:
+    /^(?:\p{L}+\.\s?)*\p{Lu}[\p{L}'\u2019-]*\.?(?:,?\s+(?:(?:v[ao]n|de[lnr]?|d[aiou]s?|l[ae]|al|bin)\s+){0,2}\p{Lu}[\p{L}'\u2019-]*\.?){1,4}$/u,
+  /** Several words, or one long word. */
+  title: /^(?=.*\p{L}{3})(?!.*\d{3}).{8,}$/u,
+};
+/** Texts between several values in one cell. */
+const SEPARATORS = [';', '\n', '|', ',', ' / ', '/', ' + ', ' & '];
+/** The least share of values that are part of several cells. */
+const SHARED_MIN = 0.5;
 
 export interface LookedColumn {
   /** The name in a field map; a path if the value is in a nested object. */
@@ -52,6 +78,48 @@ export interface LookedColumn {
   readonly hasAmPm: boolean;
   readonly dates: DateParts | null;
   readonly samples: readonly string[];
+  /** Distinct values. */
+  readonly values: readonly string[];
+  /** Whether values are lists. */
+  readonly isList: boolean;
+  /** The path within the objects of a list; null without objects. */
+  readonly each: string | null;
+}
+
+export function looksLike(likeness: Likeness, value: string): boolean {
+  return LIKENESSES[likeness].test(value);
+}
+
+/** The share of a column's distinct values that look like something. */
+export function likenessOf({ values }: LookedColumn, likeness: Likeness): number {
+  const like = values.filter((value) => looksLike(likeness, value)).length;
+  return values.length === 0 ? 0 : like / values.length;
+}
+
+/** The text between several values in the cells of a column, some of which occur alone or in other cells; null if there is none. */
+export function separatorOf({ values, isList }: LookedColumn, isPerson = false): string | null {
+  if (isList) return null;
+  for (const separator of SEPARATORS) {
+    const cells = values.map((value) => partsOf(value, separator));
+    const several = cells.filter((parts) => parts.length > 1);
+    if (several.length === 0) continue;
+    // `Byron, Ada` is one person.
+    if (isPerson && separator === ',' && several.flat().some((part) => !LIKENESSES.person.test(part)))
+      continue;
+    const uses = new Map<string, number>();
+    for (const part of cells.flat()) uses.set(part, (uses.get(part) ?? 0) + 1);
+    const parts = several.flat();
+    const shared = parts.filter((part) => (uses.get(part) ?? 0) > 1).length;
+    if (shared >= SHARED_MIN * parts.length) return separator;
+  }
+  return null;
+}
+
+function partsOf(text: string, separator: string): string[] {
+  return text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }
 
 /** The common form of a column's dates. */
@@ -72,6 +140,7 @@ class ColumnValues {
   isIdentifier = true;
   unitsMax = 0;
   hasAmPm = false;
+  isList = false;
   dates: { mark: string; yearFirst: boolean; firstMax: number; secondMax: number } | null = null;
 
   add(given: unknown, value: string): void {
@@ -127,12 +196,14 @@ export class ColumnLook {
 
   get columns(): LookedColumn[] {
     return [...this.#columns].map(([name, values]) => {
-      const { count, dates, distinct, forms, hasAmPm, isIdentifier, isText, unitsMax } = values;
+      const { count, dates, distinct, forms, hasAmPm, isIdentifier, isText, isList, unitsMax } = values;
       const [form = 'text', most = 0] = [...forms].sort(([, a], [, b]) => b - a)[0] ?? [];
+      const known = most >= SHARE_MIN * count && count > 0 ? form : 'text';
+      const [list = '', each = null] = name.split(EACH);
       return {
-        name,
+        name: list,
         records: count,
-        form: this.#forms.get(name) ?? (most >= SHARE_MIN * count && count > 0 ? form : 'text'),
+        form: this.#forms.get(name) ?? (known === 'text' ? formOfAll([...distinct]) : known),
         isUnique: distinct.size === count && count > 0,
         isText,
         isIdentifier,
@@ -140,6 +211,9 @@ export class ColumnLook {
         hasAmPm,
         dates,
         samples: [...distinct].slice(0, SAMPLES).map((sample) => cut(sample)),
+        values: [...distinct],
+        isList,
+        each,
       };
     });
   }
@@ -152,11 +226,25 @@ export class ColumnLook {
       return;
     }
     if (path === '') return;
-    // The first element stands for all elements, because a field map can name it.
-    if (Array.isArray(value) && value.length > 0) {
-      if (depth <= DEPTH_MAX) this.#look(`${path}.0`, value[0], depth + 1);
+    if (Array.isArray(value)) {
+      if (depth > DEPTH_MAX) return;
+      for (const item of value.slice(0, LIST_ITEMS_MAX)) this.#lookInList(path, item);
       return;
     }
+    this.#add(path, value, false);
+  }
+
+  #lookInList(path: string, item: unknown): void {
+    if (typeof item !== 'object' || item === null) {
+      this.#add(path, item, true);
+      return;
+    }
+    if (path.includes(EACH) || Array.isArray(item) || ArrayBuffer.isView(item)) return;
+    for (const [name, inner] of Object.entries(item))
+      if (typeof inner !== 'object') this.#add(`${path}${EACH}${name}`, inner, true);
+  }
+
+  #add(path: string, value: unknown, isItem: boolean): void {
     let values = this.#columns.get(path);
     if (values === undefined) {
       if (this.#columns.size >= LOOK_COLUMNS_MAX) return;
@@ -164,8 +252,24 @@ export class ColumnLook {
       this.#columns.set(path, values);
     }
     const text = textOf(value);
-    if (text !== '') values.add(value, text);
+    if (text === '') return;
+    values.isList ||= isItem;
+    values.add(value, text);
   }
+}
+
+/** The form that shows only in all values together. */
+function formOfAll(values: readonly string[]): ColumnForm {
+  if (values.length === 0) return 'text';
+  const isRange = (value: string): boolean => {
+    if (!/\d/.test(value) || value.length > SAMPLE_UNITS_MAX) return false;
+    const times = parseClockTimes(value);
+    return typeof times !== 'string' && times.every(({ end }) => end !== null);
+  };
+  const given = values.filter((value) => !/^-+$/.test(value));
+  if (given.length > 0 && given.every(isRange)) return 'clocks';
+  if (given.length > 0 && given.length <= WEEKDAY_VALUES_MAX && areWeekdays(given)) return 'weekdays';
+  return values.every((value) => typeof parseWeeks(value) !== 'string') ? 'weeks' : 'text';
 }
 
 function textOf(value: unknown): string {

@@ -1,4 +1,4 @@
-import type { LecternError } from '../errors.js';
+import { LecternError } from '../errors.js';
 import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
 import { CONFLICT_DIMENSIONS } from '../model/fields.js';
 import type { ReadRules } from '../model/read-rules.js';
@@ -8,14 +8,16 @@ import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters, type SnapshotSummary } from '../snapshot/summary.js';
 import type { CsvDialect, PartsReport, Source, SourceFormat } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
-import { loadImage } from '../thread/load-image.js';
-import { ColumnLook } from './column-look.js';
+import { type LoadedImage, loadImage } from '../thread/load-image.js';
+import { ColumnLook, type LookedColumn } from './column-look.js';
 import { EXIT_FAILURE } from './faults.js';
 import { type ReadSource, readSource } from './named-source.js';
+import { nestedRecords } from './nested-records.js';
 import { printable, writeOut } from './printable.js';
 import {
   type MapProposal,
   namesIn,
+  type ProposalGround,
   proposeCalendarMap,
   proposedOptions,
   proposeMap,
@@ -30,9 +32,18 @@ import {
   formatMs,
   groupRejections,
 } from './wording.js';
+import { timetableText, writeTimetable } from './write-timetable.js';
 
 const UNSERVED_LISTED_MAX = 20;
 const FAILED_LISTED_MAX = 20;
+
+export interface InspectOptions {
+  readonly asJson: boolean;
+  /** The path of a timetable file to write. */
+  readonly write?: string | undefined;
+  /** Whether the file may be replaced. */
+  readonly isForced: boolean;
+}
 
 /**
  * `lectern inspect` describes a source. The promise resolves to the exit code. A source without events is a
@@ -41,7 +52,7 @@ const FAILED_LISTED_MAX = 20;
 export async function inspect(
   source: readonly string[],
   reading: ReadingSettings,
-  asJson: boolean,
+  { asJson, write, isForced }: InspectOptions,
 ): Promise<number> {
   const named = await readSource(source, reading);
   const rules = { ...named.rules, header: named.rules.header ?? 'guess' } as const;
@@ -59,56 +70,100 @@ export async function inspect(
   const onParts = (report: PartsReport): void => {
     found = report;
   };
+  let loaded: LoadedImage | null = null;
+  let failure: unknown = null;
   try {
-    const loaded = await loadImage(opened, rules, { ...options, onParts });
-    const inspection = inspectImage(loaded.image);
-    progress.clear();
-    const proposal = proposalFor(look, named, reading, inspection.summary);
-    const { format, gzipped, bytesRead, expanded, csv } = loaded.source;
-    const records = inspection.summary.events === 0 ? await recordsWithin(opened, rules) : null;
-    const rejectionGroups = groupRejections(inspection.summary);
-    const facts = {
-      source: { name: opened.name, ...loaded.source, ...countsOf(found) },
-      ...inspection,
-      rejectionGroups,
-      ...(records === null ? {} : { records }),
-    };
-    const title = `${opened.name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatDialect(csv)}${formatFound(found)}${formatExpanded(expanded)}`;
-    const columns = [...describeRecords(records, named), ...describeColumns(look, proposal)];
-    writeOut(
-      asJson
-        ? `${JSON.stringify({ ...facts, columns: look.columns, proposal }, null, 2)}\n`
-        : `${[title, formatInspection(inspection, format), ...columns].join('\n\n')}\n`,
-    );
-    return inspection.summary.events === 0 ? EXIT_FAILURE : 0;
+    loaded = await loadImage(opened, rules, { ...options, onParts });
   } catch (error) {
-    progress.clear();
-    const records = await recordsWithin(opened, rules);
-    // If the map names a wrong column, the report shows the existing ones.
-    const proposal = proposalFor(look, named, reading, null);
-    if (asJson) {
-      const { code, message } = error as Partial<LecternError> & Error;
-      const facts = {
-        source: { name: opened.name },
-        error: { code, message },
-        columns: look.columns,
-        proposal,
-        ...(records === null ? {} : { records }),
-      };
-      writeOut(`${JSON.stringify(facts, null, 2)}\n`);
-    } else {
-      const columns = [...describeRecords(records, named), ...describeColumns(look, proposal)];
-      if (columns.length > 0) writeOut(`${columns.join('\n\n')}\n`);
-    }
-    throw error;
+    failure = error;
   } finally {
     progress.clear();
   }
+  const inspection = loaded === null ? null : inspectImage(loaded.image);
+  const summary = inspection?.summary ?? null;
+  const isWritten = write !== undefined;
+  // If the map names a wrong column, the report shows the existing ones.
+  const seen = await proposalFor({ look, source: named, reading, rules, summary, isWritten });
+  if (asJson) {
+    const { code, message } = (failure ?? {}) as Partial<LecternError> & Partial<Error>;
+    const source = { name: opened.name, ...loaded?.source, ...countsOf(found) };
+    const facts =
+      summary === null
+        ? { source: { name: opened.name }, error: { code, message } }
+        : { source, ...inspection, rejectionGroups: groupRejections(summary) };
+    writeOut(`${JSON.stringify({ ...facts, ...plainSeen(seen) }, null, 2)}\n`);
+  } else {
+    const report =
+      loaded === null || inspection === null
+        ? []
+        : describeLoad(opened.name, loaded, inspection, found, isWritten);
+    const records = isWritten || named.isOfFile ? [] : describeRecords(seen.rules.records, named);
+    const paragraphs = [...report, ...records, ...describeColumns(seen, write)];
+    if (paragraphs.length > 0) writeOut(`${paragraphs.join('\n\n')}\n`);
+  }
+  // What the proposal reads in another way was no fault of the source.
+  const canWrite = failure === null || seen.proposal?.command != null;
+  const csv = loaded?.source.csv;
+  const dialect = csv === undefined ? {} : rulesOfDialect(csv, named.rules);
+  const written = { ...seen, rules: { ...seen.rules, header: named.rules.header, ...dialect } };
+  if (isWritten && canWrite) return await writeProposal(write, isForced, named, written);
+  if (summary === null) throw failure;
+  return summary.events === 0 ? EXIT_FAILURE : 0;
 }
 
-/** The expression that gives the records within one JSON document; null if there is none. */
-async function recordsWithin(source: Source, rules: ReadRules): Promise<string | null> {
-  if (rules.records !== undefined || source.readOnce || source.find !== undefined) return null;
+function describeLoad(
+  name: string,
+  { source }: LoadedImage,
+  inspection: Inspection,
+  found: PartsReport | null,
+  isShort: boolean,
+): string[] {
+  const { format, gzipped, bytesRead, expanded, csv } = source;
+  const title = `${name}: ${format}${gzipped ? ', gzipped' : ''}, ${formatBytes(bytesRead)}${formatDialect(csv)}${formatFound(found)}${formatExpanded(expanded)}`;
+  return isShort ? [title] : [title, formatInspection(inspection, format)];
+}
+
+/** How a CSV source is written, where a timetable file has to say it. */
+function rulesOfDialect({ delimiter, hasHeader }: CsvDialect, { header }: ReadRules): Partial<ReadRules> {
+  return {
+    ...(USUAL_DELIMITERS.includes(delimiter) ? {} : { delimiter }),
+    ...(hasHeader || header !== undefined ? {} : { header: false }),
+  };
+}
+
+/** Writes the proposed timetable file, and says what it gives. */
+async function writeProposal(
+  path: string,
+  isForced: boolean,
+  { spec, from, hidden, isOfFile }: ReadSource,
+  { proposal, columns, rules }: Seen,
+): Promise<number> {
+  if (isOfFile)
+    throw new LecternError('option-invalid', '--write takes a source, and this is a timetable file');
+  if (proposal === null || proposal.command === null) {
+    const reason = proposal === null ? 'it has no columns' : proposal.notes.join('; ');
+    throw new LecternError('source-malformed', `no timetable file can be proposed: ${reason}`);
+  }
+  const text = timetableText(path, { from, proposal, columns, rules });
+  await writeTimetable(path, text, isForced);
+  const { map: fieldMap, when, terms, dateOrder, timeZone, identifiers } = proposal;
+  const given = { fieldMap, when, terms, dateOrder, timeZone, identifiers };
+  const own = Object.fromEntries(Object.entries(given).filter(([, rule]) => rule !== null));
+  const { image } = await loadImage(sourceOfSpec(spec), { ...rules, ...own });
+  const { events, rejected } = image.summary;
+  const lines = [
+    `wrote ${path}: with it the source has ${formatCountOf(events, 'event')}; ${formatCountOf(rejected, 'record')} left out`,
+    ...(rejected === 0 ? [] : [describeRejections(image.summary).join('\n')]),
+    ...hidden,
+    `check the lines with a comment, then run: lectern serve ${shellQuoted(path)} --dev`,
+  ];
+  writeOut(`\n${lines.join('\n')}\n`);
+  return events === 0 ? EXIT_FAILURE : 0;
+}
+
+/** The whole JSON document of a source; undefined if it is none. */
+async function documentOf(source: Source, rules: ReadRules): Promise<unknown> {
+  if (rules.records !== undefined || source.readOnce || source.find !== undefined) return undefined;
   let document: unknown;
   try {
     await source.load(
@@ -122,15 +177,13 @@ async function recordsWithin(source: Source, rules: ReadRules): Promise<string |
       },
     );
   } catch {
-    // It is no JSON document.
-    return null;
+    return undefined;
   }
-  const { proposeRecords } = await import('../source/formats/nested-json.js');
-  return proposeRecords(document);
+  return document;
 }
 
-function describeRecords(records: string | null, { args }: Pick<ReadSource, 'args'>): string[] {
-  if (records === null) return [];
+function describeRecords(records: string | undefined, { args }: Pick<ReadSource, 'args'>): string[] {
+  if (records === undefined) return [];
   const lines = ['sources:', `  - from: ${args[0]}`, `    records: ${JSON.stringify(records)}`];
   return [
     ['the records lie within the document; in a timetable file:', ...lines.map((line) => `  ${line}`)].join(
@@ -195,6 +248,7 @@ function formatInspection({ summary, conflicts, bytes }: Inspection, format: Sou
     ...emptyFilters(summary).map((name) => `warning: no event has a ${name}; a filter on it finds nothing`),
     ...formatUnserved(summary.unserved),
     ...formatAmbiguous(summary.ambiguousTimes),
+    ...formatPatterns(summary.patterns),
     formatTable([
       ['conflicts by', 'lessons merged', 'every row a lesson'],
       ...CONFLICT_DIMENSIONS.map(({ by }) => rowOf(by, conflicts.merged[by], conflicts.unmerged[by])),
@@ -237,6 +291,16 @@ function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTim
   return [['local times at clock changes:', ...lines].join('\n')];
 }
 
+function formatPatterns(patterns: SnapshotSummary['patterns']): string[] {
+  if (patterns === undefined) return [];
+  const { records, events, excepted, daysFrom } = patterns;
+  const from = daysFrom === null ? '' : `; weekdays are counted from ${daysFrom}`;
+  const left = excepted === 0 ? '' : `, ${formatCountOf(excepted, 'date')} left out by except`;
+  return [
+    `weekly patterns: ${formatCountOf(records, 'record')} gave ${formatCountOf(events, 'date')}${left}${from}`,
+  ];
+}
+
 function formatRejections(summary: Inspection['summary'], format: SourceFormat): string {
   const { events, rejected, rejections } = summary;
   if (rejected === 0) {
@@ -254,6 +318,7 @@ function rowOf(name: string, ...counts: readonly number[]): string[] {
 }
 
 const COLUMNS_LISTED_MAX = 60;
+const USUAL_DELIMITERS = [',', ';', '\t'];
 const NAME_UNITS_SHOWN = 40;
 /** Each event of a calendar has these properties. */
 const CALENDAR_COLUMNS = ['id', 'DTSTART', 'DTEND'];
@@ -266,35 +331,61 @@ interface CommandProposal extends MapProposal {
   readonly command: string | null;
 }
 
-/**
- * A field map for a source that would otherwise be served badly or not at all. Null if no map helps.
- *
- * @param source as named on the command line
- * @param reading as given on the command line; its options stay in the proposal
- * @param summary null if the source cannot be loaded
- */
-function proposalFor(
-  look: ColumnLook,
-  source: Pick<ReadSource, 'args' | 'hidden' | 'isOfFile'>,
-  reading: ReadingSettings,
-  summary: SnapshotSummary | null,
-): CommandProposal | null {
+/** The columns of a source, and what is proposed for them. */
+interface Seen {
+  readonly records: number;
+  readonly columns: readonly LookedColumn[];
+  /** Null if no proposal helps. */
+  readonly proposal: CommandProposal | null;
+  /** The rules by which the columns were read. */
+  readonly rules: ReadRules;
+}
+
+interface Nested extends Omit<Seen, 'proposal'> {
+  readonly proposal: MapProposal;
+}
+
+/** A place whose records have times counts more than any other, and a field more than many records. */
+const COMPLETE_SCORE = 1000;
+const MANY_RECORDS_SCORE = 20;
+
+interface ProposalFacts {
+  readonly look: ColumnLook;
+  readonly source: ReadSource;
+  /** As given on the command line; its options stay in the proposal. */
+  readonly reading: ReadingSettings;
+  readonly rules: ReadRules;
+  /** Null if the source cannot be loaded. */
+  readonly summary: SnapshotSummary | null;
+  /** Whether a timetable file is written, also for a source that needs none. */
+  readonly isWritten: boolean;
+}
+
+/** A field map for a source that would otherwise be served badly or not at all. */
+async function proposalFor(facts: ProposalFacts): Promise<Seen> {
+  const { look, source, reading, rules, summary, isWritten } = facts;
+  const columns = { records: look.records, columns: look.columns, rules };
   // The fields of a timetable file belong to its sources.
-  if (look.records === 0 || source.isOfFile) return null;
+  if (source.isOfFile) return { ...columns, proposal: null };
   const isEmpty = (field: string): boolean =>
     summary?.fields.find(({ name }) => name === field)?.events === 0;
   const isCalendar = CALENDAR_COLUMNS.every((column) => look.columns.some(({ name }) => name === column));
   const given = givenMap(look, reading, summary !== null);
   const { key } = look;
   const hasDuplicates = (summary?.rejectedByCode['duplicate-id'] ?? 0) > 0;
-  const proposal = isCalendar
-    ? proposeCalendarMap(look.columns, isEmpty)
-    : proposeMap(look.columns, { rules: reading, given, key, hasDuplicates });
+  const ground = { rules: reading, given, key, hasDuplicates };
+  const flat = isCalendar ? proposeCalendarMap(look.columns, isEmpty) : proposeMap(look.columns, ground);
+  const isServed = flat.isComplete || (summary !== null && summary.events > 0);
+  const document = isServed ? undefined : await documentOf(sourceOfSpec(source.spec), rules);
+  const within = document === undefined ? null : nestedSeen(document, rules, ground);
+  const nested = within?.proposal.isComplete ? within : null;
+  if (look.records === 0 && within === null) return { ...columns, proposal: null };
+  const proposal = nested?.proposal ?? flat;
   const fields = Object.keys(proposal.map);
-  if (isCalendar && fields.length === 0) return null;
+  if (isCalendar && fields.length === 0 && !isWritten) return { ...columns, proposal: null };
   const isKeyUnused = key.length > 0 && fields.includes('id');
   const isWorse = summary === null || summary.events === 0 || isKeyUnused || fields.some(isEmpty);
-  if (!isWorse) return null;
+  if (!isWorse && !isWritten) return { ...columns, proposal: null };
   const { identifiers, dateOrder = null, timeZone = null } = reading;
   const whole: MapProposal = {
     ...proposal,
@@ -303,6 +394,17 @@ function proposalFor(
     timeZone: proposal.timeZone ?? timeZone,
     identifiers: proposal.identifiers ?? (identifiers === 'uuid' ? null : identifiers),
   };
+  const seen = nested ?? { ...columns, rules: { ...rules, records: within?.rules.records ?? rules.records } };
+  const command = proposal.isComplete ? commandOf(whole, seen.rules, facts) : null;
+  return { ...seen, proposal: { ...whole, notes: [...proposal.notes, ...source.hidden], command } };
+}
+
+/** The command that serves a source. What options cannot say goes into a timetable file. */
+function commandOf(
+  proposal: MapProposal,
+  { records }: ReadRules,
+  { source, reading, summary }: ProposalFacts,
+): string {
   // A map file with a wrong column makes every load fail.
   const { mapFile, encoding, calendarFrom, calendarTo } = reading;
   const kept = Object.entries({
@@ -312,9 +414,31 @@ function proposalFor(
     'calendar-to': calendarTo,
   });
   const options = kept.flatMap(([flag, value]) => (value ? [`--${flag} ${shellQuoted(value)}`] : []));
-  const command = ['lectern serve', ...source.args, ...options, ...proposedOptions(whole), '--dev'].join(' ');
-  const notes = [...proposal.notes, ...source.hidden];
-  return { ...whole, notes, command: proposal.isComplete ? command : null };
+  const { map, when } = proposal;
+  const isPlain =
+    when === null && records === undefined && Object.values(map).every((value) => typeof value === 'string');
+  return isPlain
+    ? ['lectern serve', ...source.args, ...options, ...proposedOptions(proposal), '--dev'].join(' ')
+    : ['lectern inspect', ...source.args, ...options, '--write timetable.yaml'].join(' ');
+}
+
+/** The records within a JSON document that are most likely lessons; null if it has no lists of objects. */
+function nestedSeen(document: unknown, rules: ReadRules, ground: ProposalGround): Nested | null {
+  let best: (Nested & { readonly score: number }) | null = null;
+  for (const { expression, records } of nestedRecords(document)) {
+    const look = new ColumnLook();
+    for (const record of records) look.record(record);
+    const { columns } = look;
+    const proposal = proposeMap(columns, ground);
+    const fields = Object.keys(proposal.map).length;
+    const score =
+      (proposal.isComplete ? COMPLETE_SCORE : 0) +
+      fields * MANY_RECORDS_SCORE +
+      Math.log2(1 + records.length);
+    if (expression !== '$' && score > (best?.score ?? 0))
+      best = { score, proposal, records: look.records, columns, rules: { ...rules, records: expression } };
+  }
+  return best;
 }
 
 /** The entries of `--map` whose columns exist. @param isGood whether a load found all columns */
@@ -331,12 +455,21 @@ function givenMap(
   return Object.fromEntries(entries);
 }
 
-function describeColumns(look: ColumnLook, proposal: CommandProposal | null): string[] {
-  const { columns, records } = look;
+/** The columns without all their values, for JSON. */
+function plainSeen({ columns, proposal, rules }: Seen): object {
+  const { records } = rules;
+  return {
+    columns: columns.map(({ values: _values, ...column }) => column),
+    proposal,
+    ...(records === undefined ? {} : { records }),
+  };
+}
+
+function describeColumns({ columns, records, proposal }: Seen, write: string | undefined): string[] {
   if (columns.length === 0) return [];
   const listed = columns.slice(0, COLUMNS_LISTED_MAX);
-  const rows = listed.map(({ name, records: count, samples }) => [
-    `  ${showName(name)}`,
+  const rows = listed.map(({ name, each, records: count, samples }) => [
+    `  ${showName(each === null ? name : `${name}[].${each}`)}`,
     formatCount(count),
     samples.map(showName).join(', '),
   ]);
@@ -346,13 +479,18 @@ function describeColumns(look: ColumnLook, proposal: CommandProposal | null): st
     formatTable(rows, 'left'),
     ...(more > 0 ? [`  and ${formatCount(more)} more (--json lists them)`] : []),
   ].join('\n');
-  return proposal === null ? [table] : [table, describeProposal(proposal)];
+  return proposal === null || write !== undefined ? [table] : [table, describeProposal(proposal)];
 }
 
 function describeProposal({ command, notes }: CommandProposal): string {
   const lines = notes.map((note) => `  ${note}`);
   if (command === null) return ['a field map cannot be proposed:', ...lines].join('\n');
-  return ['to serve the source, try:', `  ${command}`, ...lines, `  ${DEVELOPMENT_NOTE}`].join('\n');
+  const isFile = command.startsWith('lectern inspect');
+  const heading = isFile
+    ? 'to serve the source, write a timetable file, check it and serve it:'
+    : 'to serve the source, try:';
+  const serve = isFile ? ['  lectern serve timetable.yaml --dev'] : [];
+  return [heading, `  ${command}`, ...serve, ...lines, `  ${DEVELOPMENT_NOTE}`].join('\n');
 }
 
 /** Names come from outside: control characters are escaped, and long names are cut. */

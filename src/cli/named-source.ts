@@ -18,6 +18,8 @@ export interface NamedSource {
   readonly spec: SourceSpec;
   /** For messages. */
   readonly name: string;
+  /** The paths and addresses, without passwords. */
+  readonly from: readonly string[];
   /** Arguments that name the source again, without secrets. */
   readonly args: readonly string[];
   /** Sentences on the secrets that the arguments lack. */
@@ -49,6 +51,7 @@ export async function readSource(
     return {
       ...{ spec, rules, name: path, isOfFile: true },
       options: { timetable: path },
+      from: [path],
       args: [shellQuoted(path)],
       hidden: [],
     };
@@ -89,5 +92,5 @@ function namedSource(text: string | readonly string[], reading: ReadingSettings)
     hidden.push(
       'values of --header are not shown: write them in place of the …, or as env:NAME or file:PATH',
     );
-  return { spec, name: sourceOfSpec(spec).name, args, hidden };
+  return { spec, name: sourceOfSpec(spec).name, from: shown, args, hidden };
 }

@@ -118,11 +118,20 @@ function addInspect(program: Command, exit: (code: number) => void): void {
       `${SOURCE}; or an http(s) or postgres address; several sources are merged by id, and the later source wins`,
     )
     .option('--json', 'print JSON, for programs')
+    .option('--write <file>', 'write a timetable file that serves the source, with a comment at each guess')
+    .option('--force', 'with --write: replace the file if it exists')
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
     .action(async (source: readonly string[], parsed: Record<string, unknown>) => {
-      const reading = readingOf(source, parsed);
+      const { json, write, force, ...settings } = parsed;
+      const reading = readingOf(source, settings);
       const { inspect } = await import('./inspect-command.js');
-      exit(await inspect(source, reading, parsed.json === true));
+      exit(
+        await inspect(source, reading, {
+          asJson: json === true,
+          write: write as string | undefined,
+          isForced: force === true,
+        }),
+      );
     });
 }
 

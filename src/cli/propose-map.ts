@@ -1,14 +1,23 @@
+/** Proposes how a source is read, and says what is guessed and what the source lacks. */
+import { TERM_WEEKS_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
 import type { FieldName } from '../model/fields.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
-import type { ReadRules } from '../model/read-rules.js';
+import { readDate } from '../model/local-time.js';
+import type { MapValue, ReadRules, Term, WeeklyPattern } from '../model/read-rules.js';
+import { DAY_MS, formatInstant } from '../model/time.js';
 import { columnsOf, parseTemplate } from '../source/map-template.js';
-import type { ColumnForm, LookedColumn } from './column-look.js';
+import { parseWeeks } from '../source/pattern/weeks.js';
+import { type ColumnForm, type LookedColumn, likenessOf, looksLike, separatorOf } from './column-look.js';
+import { type ColumnRole, certaintyOf } from './column-names.js';
 
-/** Proposes options for a source, and says what the source lacks. */
 export interface MapProposal {
-  /** A column or a template for each event field. */
-  readonly map: Readonly<Record<string, string>>;
+  /** For each event field a column, a template, or an object with steps. */
+  readonly map: Readonly<Record<string, MapValue>>;
+  /** For records that give a lesson by weekday and weeks; null for others. */
+  readonly when: WeeklyPattern | null;
+  /** The terms of `when`, guessed. */
+  readonly terms: Readonly<Record<string, Term>>;
   readonly dateOrder: 'ymd' | 'dmy' | 'mdy' | null;
   readonly timeZone: string | null;
   readonly identifiers: 'any' | 'derived' | null;
@@ -21,8 +30,13 @@ export interface MapProposal {
 const DATE_AND_TIME: readonly ColumnForm[] = ['instant', 'local'];
 const TEXT_FIELDS = ['title', 'courseId', 'roomId', 'studyGroup', 'lecturer', 'type'] as const;
 const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'groupId', 'lecturerId'];
+/** Fields that one cell often has several values of. */
+const SPLIT_FIELDS: readonly string[] = ['roomId', 'studyGroup', 'lecturer'];
 /** The zone of a proposal if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
+/** The name and the weeks of a term that is guessed. */
+const TERM = 'term';
+const TERM_WEEKS_GUESSED = 15;
 
 /** Facts for a proposal, besides the values of the columns. */
 export interface ProposalGround {
@@ -49,47 +63,116 @@ export function proposeMap(
     const names = namesIn(template);
     return filled.filter(({ name }) => names.includes(name));
   };
-  const times = timesOf(filled, given, named);
-  const map: Record<string, string> = {};
-  const add = (field: FieldName, template: string): void => {
+  // The items of a list are no times of one lesson.
+  const single = filled.filter(({ each, isList }) => each === null && !isList);
+  const lists = filled.filter(({ each, isList }) => each === null && isList);
+  const isGiven = given.time !== undefined || given.endTime !== undefined;
+  const weekly = isGiven ? null : findWeekly(single, lists);
+  const times = weekly ?? timesOf(single, given, named);
+  const map: Record<string, MapValue> = {};
+  const add = (field: FieldName, template: MapValue): void => {
     if (template !== field && given[field] === undefined) map[field] = template;
   };
   if (times.time !== null) add('time', times.time);
   if (times.endTime !== null) add('endTime', times.endTime);
   const used = new Set<LookedColumn>([...times.columns, ...Object.values(given).flatMap(named)]);
-  const own = (field: FieldName): LookedColumn | undefined => filled.find(({ name }) => name === field);
-  const id = given.id ?? idOf(filled, key, used, hasDuplicates);
+  const id = given.id ?? idOf(single, key, used, hasDuplicates);
   if (id !== undefined) {
     add('id', id);
     for (const column of named(id)) used.add(column);
   }
-  for (const field of TEXT_FIELDS) {
-    if (given[field] !== undefined) continue;
-    // One column may be both title and course.
-    const taken =
-      field === 'courseId' ? new Set([...used].filter((column) => column.name !== map.title)) : used;
-    const isFit = IDENTIFIER_FIELDS.includes(field) ? isNameColumn : isTextColumn;
-    const column = own(field) ?? best(filled, field, isFit, taken);
-    if (column === undefined) continue;
-    add(field, column.name);
-    used.add(column);
-  }
+  const texts = textColumns(filled, used, given);
+  for (const [field, column] of texts) add(field, fieldValue(column, field));
+  const room = texts.get('roomId');
+  const hasPairs =
+    weekly !== null && room !== undefined && map.roomId === room.name && arePaired(weekly, room);
+  if (hasPairs) map.roomId = { from: room.name, split: ' ' };
   // Without an identifier, the lecturer's name serves as identifier, as the name of a room does.
-  if (given.lecturerId === undefined && own('lecturerId') === undefined && map.lecturer !== undefined) {
-    map.lecturerId = map.lecturer;
-  }
+  const own = filled.some(({ name }) => name === 'lecturerId');
+  if (given.lecturerId === undefined && !own && map.lecturer !== undefined) map.lecturerId = map.lecturer;
   const identifiers = identifiersFor(rules.identifiers, id, { ...map, ...given }, named, key.length > 0);
-  const needsZone = times.columns.length > 0 && times.columns.some(({ form }) => form !== 'instant');
+  const needsZone = weekly !== null || times.columns.some(({ form }) => form !== 'instant');
   const order = orderOf(times.columns, filled, rules.dateOrder);
   const zone = needsZone ? zoneOf(rules.timeZone) : { timeZone: null, notes: [] };
+  const hasTimes = weekly === null ? times.time !== null && times.endTime !== null : weekly.when !== null;
   return {
     map,
+    when: weekly?.when ?? null,
+    terms: weekly?.terms ?? {},
     dateOrder: order.dateOrder,
     timeZone: zone.timeZone,
     identifiers: identifiers.mode,
     notes: [...times.notes, ...order.notes, ...zone.notes, ...identifiers.notes],
-    isComplete: times.time !== null && times.endTime !== null && order.isKnown,
+    isComplete: hasTimes && order.isKnown,
   };
+}
+
+/**
+ * The columns of the text fields. The column of a field's own name comes first, then the most certain pair of field and
+ * column, and so on.
+ */
+function textColumns(
+  filled: readonly LookedColumn[],
+  taken: ReadonlySet<LookedColumn>,
+  given: Readonly<Record<string, string>>,
+): Map<FieldName, LookedColumn> {
+  const open = TEXT_FIELDS.filter((field) => given[field] === undefined);
+  const pairs = open
+    .flatMap((field) =>
+      filled
+        .filter((column) => !taken.has(column) && isFitFor(field, column))
+        .map((column) => ({ field, column, score: scoreOf(column, field) })),
+    )
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score);
+  const found = new Map<FieldName, LookedColumn>();
+  const used = new Set<LookedColumn>();
+  for (const { field, column } of pairs) {
+    if (found.has(field) || used.has(column)) continue;
+    found.set(field, column);
+    used.add(column);
+  }
+  // One column may be both title and course.
+  for (const [field, other] of [
+    ['title', 'courseId'],
+    ['courseId', 'title'],
+  ] as const) {
+    const column = found.get(other);
+    const isBoth = column !== undefined && certaintyOf(column.name, field) > 0 && isFitFor(field, column);
+    if (open.includes(field) && !found.has(field) && isBoth) found.set(field, column);
+  }
+  return new Map(
+    TEXT_FIELDS.flatMap((field) => (found.has(field) ? [[field, found.get(field) as LookedColumn]] : [])),
+  );
+}
+
+function isFitFor(field: FieldName, column: LookedColumn): boolean {
+  return IDENTIFIER_FIELDS.includes(field) ? isNameColumn(column) : isTextColumn(column);
+}
+
+/** The value of a field: the column, or the steps that give its values one by one. */
+function fieldValue(column: LookedColumn, field: FieldName): MapValue {
+  const { name, each } = column;
+  if (each !== null) return { from: name, each };
+  const split = SPLIT_FIELDS.includes(field) ? separatorOf(column, field === 'lecturer') : null;
+  return split === null ? name : { from: name, split: split.trim() === '' ? split : split.trim() };
+}
+
+/** Whether cells have a room for each of several days: `Mon Wed` and `A201 B101`. */
+function arePaired({ columns, when }: Weekly, room: LookedColumn): boolean {
+  const wordsOf = (text: string): readonly string[] => text.split(/\s+/);
+  const days = columns.find(({ name }) => name === when?.day)?.values ?? [];
+  const several = room.values.filter((value) => wordsOf(value).length > 1);
+  return (
+    several.length > 0 &&
+    several.every((value) => days.some((day) => wordsOf(day).length === wordsOf(value).length)) &&
+    several.every((value) => wordsOf(value).every((word) => looksLike('room', word)))
+  );
+}
+
+/** The column or template of a value. */
+export function sourceOfValue(value: MapValue): string {
+  return typeof value === 'string' ? value : value.from;
 }
 
 /** The columns of a template; none if the template is wrong. */
@@ -115,14 +198,14 @@ function idOf(
 function identifiersFor(
   given: IdentifierMode,
   id: string | undefined,
-  map: Readonly<Record<string, string>>,
+  map: Readonly<Record<string, MapValue>>,
   named: (template: string) => readonly LookedColumn[],
   hasKey: boolean,
 ): { readonly mode: MapProposal['identifiers']; readonly notes: readonly string[] } {
   if (given === 'derived') return { mode: given, notes: [] };
   const all = IDENTIFIER_FIELDS.flatMap((field) => {
     const template = field === 'id' ? id : (map[field] ?? field);
-    return template === undefined ? [] : [named(template)];
+    return template === undefined ? [] : [named(sourceOfValue(template))];
   });
   const long = all.find((columns) => !areIdentifiers(columns));
   if (given === 'any') {
@@ -162,7 +245,8 @@ export function proposeCalendarMap(
     map[field] = column.name;
     used.add(column);
   }
-  return { map, dateOrder: null, timeZone: null, identifiers: null, notes: [], isComplete: true };
+  const nothing = { when: null, terms: {}, dateOrder: null, timeZone: null, identifiers: null, notes: [] };
+  return { ...nothing, map, isComplete: true };
 }
 
 interface Times {
@@ -209,22 +293,11 @@ function findTimes(columns: readonly LookedColumn[]): Times {
   const clocks = columns.filter(isClock);
   const date = best(dates, 'startDate') ?? (dates.length === 1 ? dates[0] : undefined);
   const endDate = best(dates, 'endDate', undefined, setOf(date));
-  const weekday = best(columns, 'weekday', ({ form }) => form === 'weekdays');
   const from = best(clocks, 'start') ?? (clocks.length === 2 ? clocks[0] : undefined);
   const to =
     best(clocks, 'end', undefined, setOf(from)) ??
     (clocks.length === 2 ? clocks.find((clock) => clock !== from) : undefined);
   const notes: string[] = [];
-  if (weekday !== undefined && (date === undefined || endDate !== undefined)) {
-    const range =
-      date === undefined
-        ? ''
-        : `, and ${date.name} and ${endDate?.name} look like the first and the last day`;
-    notes.push(
-      `the dates of lessons are missing: ${weekday.name} holds days of the week${range}. Lectern needs a row for each lesson, with its date`,
-    );
-    return { time: null, endTime: null, columns: [], notes };
-  }
   if (date === undefined && start === undefined)
     notes.push('the dates of lessons are missing: no column holds dates');
   const range = columns.find(({ form }) => form === 'clocks');
@@ -298,7 +371,7 @@ function orderOf(
 
 /** Whether values can be names, unlike times, dates and bare numbers. */
 function isNameColumn({ form }: LookedColumn): boolean {
-  return form === 'text' || form === 'uuid' || form === 'number' || form === 'weekdays';
+  return !['instant', 'local', 'date', 'clock', 'clocks'].includes(form);
 }
 
 function isTextColumn(column: LookedColumn): boolean {
@@ -313,7 +386,7 @@ function best(
 ): LookedColumn | undefined {
   const scored = columns
     .filter((column) => !taken.has(column) && isFit(column))
-    .map((column) => ({ column, score: scoreOf(column.name, role) }))
+    .map((column) => ({ column, score: certaintyOf(column.name, role) }))
     .filter(({ score }) => score > 0);
   return scored.sort((a, b) => b.score - a.score)[0]?.column;
 }
@@ -349,7 +422,7 @@ function zoneOf(given: string | undefined): Pick<MapProposal, 'timeZone' | 'note
 /** The options of a command line, quoted for a shell. */
 export function proposedOptions({ map, dateOrder, timeZone, identifiers }: MapProposal): string[] {
   return [
-    ...Object.entries(map).map(([field, template]) => `--map ${field}=${shellQuoted(template)}`),
+    ...Object.entries(map).map(([field, value]) => `--map ${field}=${shellQuoted(sourceOfValue(value))}`),
     ...(dateOrder === null ? [] : [`--date-order ${dateOrder}`]),
     ...(timeZone === null ? [] : [`--time-zone ${timeZone}`]),
     ...(identifiers === null ? [] : [`--identifiers ${identifiers}`]),
@@ -360,113 +433,221 @@ export function shellQuoted(text: string): string {
   return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** Usual names of timetable columns, in lower case and without accents. Earlier names are more certain. */
+/** How much a good look of the values multiplies the certainty of a name, and a bad one. */
+const GOOD_LOOK = 1.5;
+const BAD_LOOK = 0.4;
+/** What is left of the certainty of a name that says something else, such as the room that was requested. */
+const OTHER_SHARE = 0.2;
+/** The share of values that must look alike, and the distinct values that tell it. */
+const LOOK_MIN = 0.5;
+const CLEAR_LOOK_MIN = 0.7;
+const CLEAR_VALUES_MIN = 3;
+/** Columns of many records with few values are no rooms and no titles. */
+const MANY_RECORDS = 100;
+const FEW_VALUES = 15;
 
-/**
- * What a column means. Some roles are not fields of events: they are parts of a time, or show that a field is
- * missing.
- */
-type ColumnRole =
-  | 'id'
-  | 'startDate'
-  | 'endDate'
-  | 'start'
-  | 'end'
-  | 'duration'
-  | 'weekday'
-  | 'title'
-  | 'courseId'
-  | 'roomId'
-  | 'studyGroup'
-  | 'lecturer'
-  | 'type';
-
-const COLUMN_NAMES: Readonly<Record<ColumnRole, readonly string[]>> = {
-  id: words('id, uid, uuid, event id, lesson id, identifier, kennung, identifiant, identificador'),
-  startDate: words(
-    'start date, startdatum, date, datum, tag, day, beginndatum, von datum, date from, ' +
-      'date de debut, date debut, jour, fecha, fecha inicio, fecha de inicio, dia, data, giorno',
-  ),
-  endDate: words(
-    'end date, enddatum, date to, bis datum, date de fin, date fin, fecha fin, fecha de fin, data ' +
-      'fine, einddatum',
-  ),
-  start: words(
-    'start time, start, startzeit, beginn, von, begin, begins, anfang, anfangszeit, from, ab, ' +
-      'zeit von, uhrzeit von, dtstart, time, uhrzeit, heure de debut, heure debut, debut, de, hora ' +
-      'inicio, hora de inicio, inicio, desde, hora, ora inizio, inizio, dalle, starttijd, aanvang',
-  ),
-  end: words(
-    'end time, end, endzeit, ende, bis, ends, to, until, zeit bis, uhrzeit bis, dtend, finish, ' +
-      'heure de fin, heure fin, fin, hora fin, hora de fin, hasta, ora fine, fine, alle, eindtijd, ' +
-      'tot',
-  ),
-  duration: words('duration, dauer, duree, duracion, durata, minuten, minutes'),
-  weekday: words(
-    'weekday, wochentag, day of week, days of the week, day of the week, days, day, tag, jour, ' +
-      'jour de la semaine, dia de la semana, dia, giorno',
-  ),
-  title: words(
-    'title, titel, veranstaltung, lehrveranstaltung, summary, bezeichnung, betreff, fach, ' +
-      'subject, course name, course title, name, modul, module, kurs, course, thema, intitule, ' +
-      'titre, matiere, cours, asignatura, materia, titulo, curso, titolo, insegnamento, vak, ' +
-      'lesson, class name',
-  ),
-  courseId: words(
-    'course id, course code, course number, kursnummer, kurs nr, lv nummer, lv nr, modulnummer, ' +
-      'module code, crn, kurs, course, modul, module, fach, subject, matiere, cours, asignatura, ' +
-      'materia, curso, vak',
-  ),
-  roomId: words(
-    'room, raum, room id, ort, location, saal, horsaal, hoersaal, zimmer, venue, place, salle, ' +
-      'lieu, sala, aula, salon, lugar, ubicacion, luogo, lokaal, zaal',
-  ),
-  studyGroup: words(
-    'study group, group, gruppe, klasse, class, seminargruppe, studiengruppe, studiengang, kohorte, ' +
-      'semestergruppe, jahrgang, cohort, zug, groupe, classe, promotion, grupo, clase, gruppo, groep, klas, section',
-  ),
-  lecturer: words(
-    'lecturer, dozent, dozentin, dozenten, lehrer, lehrerin, lehrkraft, lehrperson, teacher, ' +
-      'instructor, professor, prof, staff, tutor, leitung, referent, enseignant, professeur, ' +
-      'intervenant, profesor, profesora, docente, docent, leraar',
-  ),
-  type: words(
-    'type, typ, art, veranstaltungsart, kategorie, category, lehrform, form, kind, format, ' +
-      'component, nature, categorie, tipo, categoria, soort',
-  ),
+/** How a field's values look, and how certain the look alone is. */
+const LOOKS: Partial<
+  Record<ColumnRole, { readonly as: 'room' | 'code' | 'person' | 'title'; readonly alone: number }>
+> = {
+  roomId: { as: 'room', alone: 150 },
+  courseId: { as: 'code', alone: 160 },
+  lecturer: { as: 'person', alone: 140 },
+  title: { as: 'title', alone: 120 },
 };
 
-function words(list: string): readonly string[] {
-  return list.split(', ');
+/** How certain it is that a column holds a field. What the values look like counts as much as the name. */
+function scoreOf(column: LookedColumn, field: (typeof TEXT_FIELDS)[number]): number {
+  if (column.name === field) return Number.POSITIVE_INFINITY;
+  const { records, values, name } = column;
+  const certainty = certaintyOf(name, field);
+  const other = certaintyOf(name, 'other');
+  const by = other > 0 && other >= certainty - 50 ? OTHER_SHARE : 1;
+  const look = LOOKS[field];
+  const isFew = records >= MANY_RECORDS && values.length <= FEW_VALUES;
+  if (look === undefined) {
+    const isMany = field === 'type' && records >= MANY_RECORDS && values.length > records / 4;
+    return by * certainty * (isMany ? BAD_LOOK : 1);
+  }
+  const like = likenessOf(column, look.as);
+  if (certainty > 0) {
+    const factor = like >= LOOK_MIN ? GOOD_LOOK : isFew && like < 1 - CLEAR_LOOK_MIN ? BAD_LOOK : 1;
+    return by * certainty * factor;
+  }
+  // A look alone tells a field only if the values can be nothing else.
+  const isElse = look.as === 'room' && likenessOf(column, 'code') >= LOOK_MIN;
+  const isPerson = look.as === 'title' && likenessOf(column, 'person') >= LOOK_MIN;
+  const isKnown = ROLES_NAMED.some((role) => certaintyOf(name, role) > 0);
+  if (isElse || isPerson || isKnown || like < CLEAR_LOOK_MIN || values.length < CLEAR_VALUES_MIN) return 0;
+  if (column.form === 'number') return 0;
+  const units = values.reduce((sum, value) => sum + value.length, 0) / values.length;
+  // Names of people are short, and titles are long.
+  const length = field === 'lecturer' ? -units : field === 'title' ? units : 0;
+  return look.alone * Math.min(2, 1 + values.length / MANY_RECORDS) + Math.max(-20, Math.min(20, length / 3));
 }
 
-/** Longer names are cut: they mean nothing, and a long run of marks would take quadratic time. */
-const NAME_UNITS_READ = 256;
+/** A column with the name of one of these is not another one because of its look. */
+const ROLES_NAMED: readonly ColumnRole[] = [
+  'id',
+  'title',
+  'courseId',
+  'studyGroup',
+  'lecturer',
+  'type',
+  'weeks',
+  'weekday',
+  'other',
+];
 
-/** `course_startTime` becomes `course start time`. */
-export function plainName(name: string): string {
-  return name
-    .slice(0, NAME_UNITS_READ)
-    .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
-    .replaceAll('\u00df', 'ss')
-    .normalize('NFD')
-    .toLowerCase()
-    .replace(/\p{M}/gu, '')
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim();
+interface Weekly extends Times {
+  readonly when: WeeklyPattern | null;
+  readonly terms: Readonly<Record<string, Term>>;
 }
 
-/** How certain it is that a name has the role: 0 for not at all. */
-function scoreOf(name: string, role: ColumnRole): number {
-  const plain = plainName(name);
-  const names = COLUMN_NAMES[role];
-  const exact = names.indexOf(plain);
-  if (exact !== -1) return 1000 - exact;
-  const within = names.findIndex((word) => ` ${plain} `.includes(` ${word} `));
-  if (within !== -1) return 500 - within;
-  // Compounds such as Unterrichtsbeginn.
-  const part = names.findIndex(
-    (word) => word.length >= 4 && (plain.endsWith(word) || plain.startsWith(word)),
+/** The pattern of records that have weekdays and no dates; null for other records. */
+function findWeekly(columns: readonly LookedColumn[], lists: readonly LookedColumn[]): Weekly | null {
+  const isDay = (column: LookedColumn): boolean =>
+    column.form === 'weekdays' || (certaintyOf(column.name, 'weekday') > 0 && areDayNumbers(column));
+  const day = best(columns, 'weekday', isDay) ?? columns.find(({ form }) => form === 'weekdays');
+  if (day === undefined) return null;
+  const dates = columns.filter(({ form, values }) => form === 'date' || (isDated(form) && values.length > 0));
+  // NUSMods gives `{ "start": …, "end": …, "weekInterval": 2 }` as weeks of some lessons.
+  const span = columns.find(({ name }) => name.endsWith(SPAN_END))?.name.slice(0, -SPAN_END.length);
+  const isOfSpan = ({ name }: LookedColumn): boolean => span !== undefined && name.startsWith(`${span}.`);
+  const ranges = dates.filter((column) => !isOneDay(column) && !isOfSpan(column));
+  const validUntil = best(ranges, 'endDate') ?? best(ranges, 'end');
+  const free = setOf(validUntil);
+  const validFrom = best(ranges, 'start', undefined, free) ?? best(ranges, 'startDate', undefined, free);
+  const moments = ranges.filter(({ form }) => isDated(form));
+  if (moments.length > 0 || (ranges.length > 0 && validUntil === undefined)) return null;
+  const range = columns.find(({ form }) => form === 'clocks');
+  const clocks = columns.filter((column) => column !== day && isClockColumn(column));
+  const start = best(clocks, 'start') ?? range ?? (clocks.length === 2 ? clocks[0] : undefined);
+  const end =
+    best(clocks, 'end', undefined, setOf(start)) ??
+    (clocks.length === 2 ? clocks.find((clock) => clock !== start) : undefined);
+  const minutes = best(columns, 'duration', ({ form }) => form === 'number');
+  const taken = new Set([day, ...setOf(start), ...setOf(end), ...columns.filter(isOfSpan)]);
+  const weeks = weeksOf([...columns, ...lists], taken, span);
+  const used = [day, start, end, ...columns.filter(isOfSpan), weeks?.column, validFrom, validUntil].filter(
+    (column) => column !== undefined,
   );
-  return part === -1 ? 0 : 100 - part;
+  const last = weeks?.last ?? null;
+  const cycle =
+    span === undefined && last !== null && last > 1 && last <= CYCLE_MAX && !hasFewWeeks(weeks?.column)
+      ? last
+      : null;
+  const within = (name: string): LookedColumn | undefined =>
+    columns.find((column) => isOfSpan(column) && column.name.endsWith(name));
+  const [from, until] = [validFrom ?? within('.start'), validUntil ?? within('.end')];
+  const term = termOf(from, until, cycle === null ? last : null);
+  const isRange = start?.form === 'clocks';
+  const length = end === undefined && !isRange ? minutes : undefined;
+  const notes: string[] = [];
+  if (start === undefined)
+    notes.push(
+      `the start of lessons is missing: ${day.name} holds days of the week, but no column holds times of day`,
+    );
+  else if (end === undefined && !isRange && length === undefined)
+    notes.push('the end of lessons is missing: no column holds times of day or minutes for it');
+  const isWhole = start !== undefined && (isRange || end !== undefined || length !== undefined);
+  const when: WeeklyPattern | null = isWhole
+    ? {
+        day: day.name,
+        ...(day.form === 'weekdays' ? {} : { dayOne: 'monday' as const }),
+        start: start.name,
+        ...(isRange || end === undefined ? {} : { end: end.name }),
+        ...(length === undefined ? {} : { minutes: length.name }),
+        ...(weeks === undefined ? {} : { weeks: weeks.name }),
+        ...(cycle === null ? {} : { cycle }),
+        ...(validFrom === undefined ? {} : { validFrom: validFrom.name }),
+        ...(validUntil === undefined ? {} : { validUntil: validUntil.name }),
+      }
+    : null;
+  if (isWhole) {
+    if (cycle !== null)
+      notes.push(
+        `${weeks?.name} has no week above ${cycle}, so cycle: ${cycle} is a guess: the numbers come round`,
+      );
+    notes.push(
+      `${day.name} holds days of the week instead of dates: the first day of the term (${term.firstDay}) and its ${term.weeks} weeks are guesses; days without lessons go into except`,
+    );
+    if (day.form !== 'weekdays')
+      notes.push(`${day.name} holds numbers of weekdays, and dayOne: monday is a guess`);
+  }
+  return { time: null, endTime: null, columns: used, notes, when, terms: { [TERM]: term } };
+}
+
+function isDated(form: ColumnForm): boolean {
+  return DATE_AND_TIME.includes(form);
+}
+
+/** Some systems write a time of day as a time of one day that means nothing. */
+function isOneDay({ form, values, records }: LookedColumn): boolean {
+  return isDated(form) && records > 1 && new Set(values.map((value) => value.slice(0, 10))).size === 1;
+}
+
+function isClockColumn(column: LookedColumn): boolean {
+  if (column.form === 'clock' || column.form === 'clocks' || isOneDay(column)) return true;
+  const isNamed = certaintyOf(column.name, 'start') > 0 || certaintyOf(column.name, 'end') > 0;
+  return isNamed && column.values.every((value) => /^(?:[01]?\d|2[0-4])[0-5]\d$/.test(value));
+}
+
+function areDayNumbers({ form, values }: LookedColumn): boolean {
+  return form === 'number' && values.every((value) => /^[0-7]$/.test(value));
+}
+
+interface FoundWeeks {
+  readonly name: string;
+  readonly column?: LookedColumn;
+  /** The largest number; null if the weeks are told otherwise. */
+  readonly last: number | null;
+}
+
+const SPAN_END = '.weekInterval';
+/** Numbers of weeks up to this one come round: no term has so few weeks. */
+const CYCLE_MAX = 4;
+
+function weeksOf(
+  columns: readonly LookedColumn[],
+  taken: ReadonlySet<LookedColumn>,
+  span: string | undefined,
+): FoundWeeks | undefined {
+  const free = columns.filter((column) => !taken.has(column));
+  const isFit = ({ form, values }: LookedColumn): boolean =>
+    form === 'weeks' || values.every((value) => typeof parseWeeks(value) !== 'string');
+  const column = best(free, 'weeks', isFit) ?? free.find(({ form }) => form === 'weeks');
+  if (column === undefined) return span === undefined ? undefined : { name: span, last: null };
+  const numbers = column.values.flatMap((value) => {
+    const weeks = parseWeeks(value);
+    return typeof weeks === 'string' ? [] : [...(weeks.numbers ?? [])];
+  });
+  return { name: column.name, column, last: numbers.length === 0 ? null : Math.max(...numbers) };
+}
+
+/** Whether ranges such as `1-3` show that the term has few weeks. */
+function hasFewWeeks(column: LookedColumn | undefined): boolean {
+  return column === undefined || (!column.isList && column.form !== 'number');
+}
+
+/** A term that has all dates and weeks of the records. Without dates it begins this week. */
+function termOf(
+  from: LookedColumn | undefined,
+  until: LookedColumn | undefined,
+  lastWeek: number | null,
+): Term {
+  const daysOf = (column: LookedColumn | undefined): number[] =>
+    (column?.values ?? []).flatMap((value) => {
+      const date = readDate(value, column?.dates?.yearFirst === true ? 'ymd' : 'dmy');
+      return typeof date === 'string' ? [] : [date.days];
+    });
+  const first = Math.min(...daysOf(from));
+  const last = Math.max(...daysOf(until));
+  const day = Number.isFinite(first) ? first : Math.floor(Date.now() / DAY_MS);
+  const monday = day - ((((day + 3) % 7) + 7) % 7);
+  const span =
+    Number.isFinite(last) && last >= monday ? Math.ceil((last - monday + 1) / 7) : TERM_WEEKS_GUESSED;
+  const most = Math.max(1, lastWeek ?? 0, lastWeek !== null && !Number.isFinite(last) ? 1 : span);
+  const weeks = Math.min(TERM_WEEKS_MAX, most);
+  return { firstDay: formatInstant(monday * DAY_MS).slice(0, 10), weeks };
 }

@@ -321,7 +321,7 @@ export interface WhenDescription {
   readonly validFrom?: string | undefined;
   /** Last day of the lessons. */
   readonly validUntil?: string | undefined;
-  /** First day of weekdays that are numbers. Default: monday. */
+  /** First day of weekdays; weekdays that are numbers need it. */
   readonly dayOne?: 'monday' | 'sunday' | undefined;
 }
 

@@ -124,7 +124,7 @@ const WHEN: Shape = {
     cycle: [count('weeks', 2, 8), { help: 'number of weeks after which their numbers come round' }],
     validFrom: [COLUMN, { help: 'first day of the lessons: a date, or a column with dates' }],
     validUntil: [COLUMN, { help: 'last day of the lessons' }],
-    dayOne: [oneOf('day', FIRST_DAYS), { help: 'first day of weekdays that are numbers', default: 'monday' }],
+    dayOne: [oneOf('day', FIRST_DAYS), { help: 'first day of weekdays; weekdays that are numbers need it' }],
   }),
 };
 

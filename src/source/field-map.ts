@@ -204,7 +204,13 @@ export class FieldTable {
         : new WeeklyRows(when, rules, {
             row,
             slots: new Map([...parts.keys()].map((part, n) => [part, fields.length + n])),
-            written: { id: slotOfField('id'), time: slotOfField('time'), endTime: slotOfField('endTime') },
+            written: {
+              id: slotOfField('id'),
+              lessonId: slotOfField('lessonId'),
+              time: slotOfField('time'),
+              endTime: slotOfField('endTime'),
+              rooms: [slotOfField('roomId'), slotOfField('roomName')],
+            },
             give: () => this.#giveRow(),
             refuse: (rejection) => this.fault(rejection),
             notes: (sink.notes ?? new LoadNotes()).patterns,

@@ -104,7 +104,7 @@ test('inspect reports a source without records, and a source that needs no map',
 });
 
 const RPI = join(DATA_FOLDER, 'raw', 'rpi-fall-2024.csv');
-test('for a real table of courses, the report says what is missing', {
+test('for a real table of courses with weekdays, a timetable file is proposed', {
   skip: existsSync(RPI) ? false : NO_DATA,
 }, async (t) => {
   const outcome = await runHere(t, ['inspect', RPI]);
@@ -112,7 +112,7 @@ test('for a real table of courses, the report says what is missing', {
   t.match(outcome.stdout, /: csv, 1\.8 MB, with "," between cells\n/);
   t.match(
     outcome.stdout,
-    /a field map cannot be proposed:\n {2}the dates of lessons are missing: course_days_of_the_week holds days of the week, and course_start_date and course_end_date look like the first and the last day\. /,
+    /to serve the source, write a timetable file, check it and serve it:\n {2}lectern inspect \S+ --write timetable\.yaml\n/,
   );
 });
 

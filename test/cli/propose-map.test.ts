@@ -2,13 +2,8 @@
 
 import { test } from 'tap';
 import { ColumnLook, type LookedColumn } from '../../src/cli/column-look.js';
-import {
-  type MapProposal,
-  plainName,
-  proposedOptions,
-  proposeMap,
-  shellQuoted,
-} from '../../src/cli/propose-map.js';
+import { plainName } from '../../src/cli/column-names.js';
+import { type MapProposal, proposedOptions, proposeMap, shellQuoted } from '../../src/cli/propose-map.js';
 
 function look(...records: readonly Readonly<Record<string, unknown>>[]): readonly LookedColumn[] {
   const columns = new ColumnLook();
@@ -255,19 +250,10 @@ test('the keys of a database identify its rows', (t) => {
 test('the report says what is missing', (t) => {
   for (const [record, note] of [
     [
-      { Wochentag: 'Mo', Von: '08:00', Bis: '09:30' },
-      /dates of lessons are missing: Wochentag holds days of the week/,
+      { Wochentag: 'Mo', Fach: 'Algebra' },
+      /the start of lessons is missing: Wochentag holds days of the week/,
     ],
-    [
-      {
-        days: 'MWF',
-        start_time: '8:00AM',
-        end_time: '9:00AM',
-        start_date: '2024-08-28',
-        end_date: '2024-12-20',
-      },
-      /days holds days of the week, and start_date and end_date look like the first and the last day/,
-    ],
+    [{ Wochentag: 'Mo', Von: '08:00' }, /the end of lessons is missing/],
     [{ Fach: 'Algebra', Raum: 'H1' }, /no column holds dates/],
     [{ Datum: '31.08.2024', Fach: 'Algebra' }, /no column holds times of day/],
     [
@@ -286,11 +272,117 @@ test('the report says what is missing', (t) => {
   t.end();
 });
 
+test('records with weekdays become a weekly pattern, whose term is a guess', (t) => {
+  const german = propose(
+    { Wochentag: 'Mo', Von: '08:00', Bis: '09:30', Wochen: '1-6, 8', Fach: 'Algebra' },
+    { Wochentag: 'Di', Von: '10:00', Bis: '11:30', Wochen: '2-12', Fach: 'Logik' },
+  );
+  t.ok(german.isComplete);
+  t.strictSame(german.when, { day: 'Wochentag', start: 'Von', end: 'Bis', weeks: 'Wochen' });
+  t.equal(german.terms.term?.weeks, 12, 'as many weeks as the records name');
+  t.match(german.terms.term?.firstDay, /^\d{4}-\d\d-\d\d$/);
+  t.match(
+    german.notes.join(),
+    /Wochentag holds days of the week instead of dates: the first day of the term/,
+  );
+  t.strictSame(german.map, { title: 'Fach', courseId: 'Fach' });
+  const range = propose({
+    days: 'MWF',
+    start_time: '8:00AM',
+    end_time: '9:00AM',
+    start_date: '2024-08-28',
+    end_date: '2024-12-20',
+  });
+  t.match(range.when, { day: 'days', validFrom: 'start_date', validUntil: 'end_date' });
+  t.strictSame(range.terms, { term: { firstDay: '2024-08-26', weeks: 17 } });
+  const numbers = propose(
+    { day: 1, start: '0800', duration: 50, Name: 'A' },
+    { day: 5, start: '1330', duration: 90, Name: 'B' },
+  );
+  t.strictSame(numbers.when, { day: 'day', dayOne: 'monday', start: 'start', minutes: 'duration' });
+  t.match(numbers.notes.join(), /dayOne: monday is a guess/);
+  const dated = propose({ Datum: '31.08.2024', Wochentag: 'Sa', Von: '08:00', Bis: '09:30' });
+  t.equal(dated.when, null, 'dates count more than weekdays');
+  t.end();
+});
+
+test('what values look like counts more than the name of a column', (t) => {
+  const records = Array.from({ length: 200 }, (_, n) => ({
+    Datum: '31.08.2024',
+    Von: '08:00',
+    Bis: '09:30',
+    Veranstaltung: `Course in ${['Algebra', 'Logic', 'Physics'][n % 3]} of year ${['one', 'two'][n % 2]}`,
+    'Gewünschter Raum': ['Lecture hall', 'Laboratory'][n % 2],
+    Zuteilung: `B${200 + (n % 90)}`,
+    'Anzahl Plätze': `${20 + n}`,
+    Verantwortlich: ['Ada Byron', 'Dr. Emil Post', 'Turing, A.', 'Kurt Gödel'][n % 4],
+  }));
+  t.match(propose(...records).map, {
+    roomId: 'Zuteilung',
+    lecturer: 'Verantwortlich',
+    title: 'Veranstaltung',
+  });
+  t.end();
+});
+
+test('several values in one cell are split, and lists are taken apart', (t) => {
+  const base = { Datum: '31.08.2024', Von: '08:00', Bis: '09:30', Fach: 'Algebra' };
+  const records = [
+    { Klasse: 'G1, G2', Raum: 'A 1', Lehrer: 'Byron, Ada' },
+    { Klasse: 'G2', Raum: 'A 1; A 2', Lehrer: 'Post, Emil' },
+    { Klasse: 'G1, G3', Raum: 'A 2', Lehrer: 'Turing, Alan' },
+  ].map((record) => ({ ...base, ...record }));
+  t.match(propose(...records).map, {
+    studyGroup: { from: 'Klasse', split: ',' },
+    roomId: { from: 'Raum', split: ';' },
+    lecturer: 'Lehrer',
+  });
+  const nested = {
+    ...base,
+    groups: ['G1', 'G2'],
+    employees: [{ fullName: 'Ada Byron', id: 7 }],
+    room: { name: 'A 1' },
+  };
+  t.match(propose(nested).map, {
+    studyGroup: 'groups',
+    lecturer: { from: 'employees', each: 'fullName' },
+    roomId: 'room.name',
+  });
+  t.end();
+});
+
+test('columns in each language of the table are recognised', (t) => {
+  for (const [language, names] of Object.entries({
+    Portuguese: ['Unidade de execução', 'Turma', 'Dia da Semana', 'Início', 'Fim', 'Sala da aula', 'Docente'],
+    Italian: ['Insegnamento', 'Gruppo', 'Giorno', 'Ora inizio', 'Ora fine', 'Aula', 'Docente'],
+    Dutch: ['Vak', 'Groep', 'Dag', 'Begintijd', 'Eindtijd', 'Lokaal', 'Docent'],
+    Polish: ['Przedmiot', 'Grupa', 'Dzień tygodnia', 'Od', 'Do', 'Sala', 'Prowadzący'],
+    Czech: ['Předmět', 'Skupina', 'Den', 'Od', 'Do', 'Místnost', 'Vyučující'],
+    Ukrainian: ['Дисципліна', 'Група', 'День тижня', 'Початок', 'Кінець', 'Аудиторія', 'Викладач'],
+    Russian: ['Дисциплина', 'Группа', 'День недели', 'Начало', 'Конец', 'Аудитория', 'Преподаватель'],
+    Swedish: ['Kursnamn', 'Grupp', 'Veckodag', 'Starttid', 'Sluttid', 'Sal', 'Lärare'],
+    Turkish: ['Ders Adı', 'Şube', 'Gün', 'Başlangıç Saati', 'Bitiş Saati', 'Derslik', 'Öğretim Üyesi'],
+    Hebrew: ['שם הקורס', 'קבוצה', 'יום', 'שעת התחלה', 'שעת סיום', 'חדר', 'מרצה'],
+    Chinese: ['课程名称', '班级', '星期', '开始时间', '结束时间', '教室', '教师'],
+    Japanese: ['科目名', 'クラス', '曜日', '開始時刻', '終了時刻', '教室', '担当教員'],
+  })) {
+    const [title, studyGroup, day, start, end, roomId, lecturer] = names;
+    const record = Object.fromEntries(
+      names.map((name, n) => [name, ['Algebra', 'G', 'Monday', '08:00', '09:30', 'H', 'A'][n] as string]),
+    );
+    const { map, when } = propose(record);
+    t.match({ ...map, ...when }, { title, studyGroup, day, start, end, roomId, lecturer }, language);
+  }
+  t.end();
+});
+
 test('options are quoted for a shell', (t) => {
   const { dateOrder: _, ...rest } = propose({ "jour d'été": '2024-08-31', de: '08:00', à: '09:00' });
   t.ok(rest.map);
   const options = proposedOptions({
     map: { time: "{jour d'été} {de}", title: 'Fach' },
+    when: null,
+    terms: {},
     dateOrder: 'dmy',
     timeZone: 'Europe/Paris',
     identifiers: 'derived',
@@ -315,7 +407,7 @@ test('records that are not objects, lists, nested columns and many columns are h
     look.record(value);
   t.strictSame(
     look.columns.map(({ name }) => name),
-    ['a.0'],
+    ['a'],
   );
   look.record(Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`c${n}`, 'x'])));
   t.equal(look.columns.length, 1000);

@@ -15,9 +15,9 @@ const SINGLE_WORDS = ['compression'];
 /** Settings that are named in more files: how many at most, and why. */
 const LONGER: Readonly<Record<string, readonly [files: number, reason: string]>> = {
   basePath: [10, 'each of them makes, serves or describes paths below it'],
-  timeZone: [21, 'records, calendars and queries have local times; it is also a parameter of queries'],
-  fieldMap: [11, 'each form of records finds its columns with it'],
-  dateOrder: [8, 'dates are read with it, and lectern inspect proposes it'],
+  timeZone: [22, 'records, calendars and queries have local times; it is also a parameter of queries'],
+  fieldMap: [12, 'each form of records finds its columns with it'],
+  dateOrder: [9, 'dates are read with it, and lectern inspect proposes and writes it'],
   refreshSeconds: [5, 'a source of a timetable file has its own, beside that of the timetable'],
   onProgress: [18, 'every part of a load calls it, and commands show its reports'],
 };

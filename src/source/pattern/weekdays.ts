@@ -127,9 +127,12 @@ function meaningsOf(text: string, isCommon = false): Meanings | undefined {
   return allNames.get(plain);
 }
 
-/** Whether a cell names one weekday or several, in any language. Numbers are no names. */
-export function namesWeekdays(text: string): boolean {
-  return typeof daysOf(text, undefined) !== 'string';
+/** Whether all texts name weekdays in one language. Numbers are no names. */
+export function areWeekdays(cells: readonly string[]): boolean {
+  const days = cells.map((cell) => daysOf(cell, undefined));
+  if (!days.every((each) => typeof each !== 'string')) return false;
+  const [first, ...others] = days.flat() as Meanings[];
+  return [...(first?.keys() ?? [])].some((reading) => others.every((meanings) => meanings.has(reading)));
 }
 
 /** The days of a cell such as `Mon`, `Mon, Wed`, `MWF` or `["Mon", "Wed"]`, or a clause on the fault. */

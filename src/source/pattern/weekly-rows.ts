@@ -17,7 +17,7 @@ import { FIRST_DAYS, type PatternNotes, type ReadRules, type WeeklyPattern } fro
 import { suggest } from '../../model/suggest.js';
 import { quoteEscaped } from '../../model/text.js';
 import { DAY_MS, MINUTE_MS, parseDate } from '../../model/time.js';
-import { HALVED, type Names, NULL, namesOf, PLAIN, type Row } from '../../structures/row.js';
+import { HALVED, LIST, type Names, NULL, namesOf, PLAIN, type Row } from '../../structures/row.js';
 import { TextMemo } from '../../structures/text-memo.js';
 import { type MapTemplate, parseTemplate } from '../map-template.js';
 import { type ClockTime, parseClockTimes } from './clock-times.js';
@@ -139,7 +139,9 @@ interface WeeklyTable {
   /** The slots of the parts that are read from records. */
   readonly slots: ReadonlyMap<Part, number>;
   /** The slots of the fields that a pattern writes. */
-  readonly written: { readonly id: number; readonly time: number; readonly endTime: number };
+  readonly written: Readonly<Record<'id' | 'lessonId' | 'time' | 'endTime', number>> & {
+    readonly rooms: readonly number[];
+  };
   /** Passes the row on. */
   readonly give: () => void;
   readonly refuse: (rejection: Rejection) => void;
@@ -258,8 +260,14 @@ export class WeeklyRows {
     this.#notes.events += events;
     this.#notes.excepted += excepted;
     const row = this.#row;
-    const { id: idSlot, time, endTime } = this.#written;
+    const { id: idSlot, lessonId, time, endTime, rooms } = this.#written;
     const id = row.kindOf(idSlot) <= NULL ? '' : row.textOf(idSlot);
+    const lesson = row.kindOf(lessonId) <= NULL ? '' : row.textOf(lessonId);
+    // As many rooms as meetings: each meeting has its own.
+    const paired = rooms.flatMap((slot) => {
+      const items = row.kindOf(slot) === LIST ? (JSON.parse(row.textOf(slot)) as readonly unknown[]) : [];
+      return meetings.length > 1 && items.length === meetings.length ? [[slot, items] as const] : [];
+    });
     const mark = row.mark;
     for (const [n, { start, end }] of meetings.entries()) {
       const base = id === '' ? '' : derivedIdentifier('id', n === 0 ? id : `${id} ${n}`);
@@ -276,6 +284,8 @@ export class WeeklyRows {
         // Texts that are equal but for the date have different first digits, and the rest tells the records apart.
         if (id !== '')
           row.put(idSlot, ((high ^ (dates[at] as number)) >>> 0).toString(16).padStart(8, '0') + low);
+        if (lesson !== '') row.put(lessonId, `${lesson} ${date}`);
+        for (const [slot, items] of paired) row.put(slot, items[n]);
         this.#give();
         // The columns that are not served count once for each record.
         row.names = NO_NAMES;

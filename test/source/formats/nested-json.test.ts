@@ -3,7 +3,7 @@ import { test } from 'tap';
 import { RECORDS_BYTES_MAX } from '../../../src/limits.js';
 import type { ReadRules } from '../../../src/model/read-rules.js';
 import { FieldTable } from '../../../src/source/field-map.js';
-import { NestedJsonReader, proposeRecords, recordsFault } from '../../../src/source/formats/nested-json.js';
+import { NestedJsonReader, recordsFault } from '../../../src/source/formats/nested-json.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 
 const TITLE = 3;
@@ -106,20 +106,4 @@ function readerOf(records: string, msMax?: number): NestedJsonReader {
 test('the fault of an expression names its character', async (t) => {
   t.equal(await recordsFault('a.b[]'), null);
   t.match(await recordsFault('a.[}'), /it is no expression of JSONata: character \d+: /);
-});
-
-test('the expression of a document is proposed', async (t) => {
-  t.equal(proposeRecords(WEEK), 'schedules.*[]');
-  t.equal(proposeRecords({ meta: { n: 1 }, events: [{ title: 'x', date: '2026-10-05' }] }), 'events[]');
-  const modules = [
-    { code: 'A', semesterData: [{ semester: 1, timetable: [{ startTime: '1200', day: 'Monday' }] }] },
-  ];
-  t.equal(proposeRecords(modules), 'semesterData.timetable[]');
-  const courses = {
-    'COMP-1': { title: 'x', classes: [{ start: '09:00' }, { start: '10:00' }] },
-    'COMP-2': { title: 'y', classes: [{ start: '09:00' }] },
-  };
-  t.equal(proposeRecords(courses), '*.classes[]');
-  t.equal(proposeRecords({ 'odd name': [{ a: 1 }] }), '`odd name`[]');
-  t.equal(proposeRecords({ a: 1, b: [1, 2] }), null);
 });

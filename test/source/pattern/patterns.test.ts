@@ -367,6 +367,39 @@ test('ids follow the record and the date, so that they stay when weeks and times
   t.equal((await ids({ id: uuid }, { identifiers: 'any' })).size, 12);
 });
 
+test('values of several meetings, groups and lessons come together', async (t) => {
+  const record = {
+    id: 'a',
+    day: 'Mon Wed',
+    start: '9:00-10:00 11:00-12:00',
+    rooms: 'A1 B2',
+    groups: ['G1', 'G2'],
+  };
+  const rules = {
+    fieldMap: { roomId: { from: 'rooms', split: ' ' }, studyGroup: 'groups' },
+    when: { day: 'day', start: 'start' },
+    terms: { autumn: { firstDay: '2026-09-28', weeks: 1 } },
+    identifiers: 'any',
+  } as const;
+  const { events, conflicts } = await load(JSON.stringify(record), rules);
+  const shown = events.map(
+    ({ time, roomId, studyGroup }) => `${String(time).slice(8, 13)} ${roomId} ${studyGroup}`,
+  );
+  t.strictSame(
+    shown.sort(),
+    ['28T08 A1 G1', '28T08 A1 G2', '30T10 B2 G1', '30T10 B2 G2'],
+    'each meeting has its room',
+  );
+  t.strictSame(conflicts.merged, { group: 0, lecturer: 0, room: 0 }, 'the rows of a date are one lesson');
+  t.equal(new Set(events.map(({ id }) => id)).size, 4);
+  const both = ['a', 'b'].map((id) => JSON.stringify({ ...record, id, lesson: 'one' }));
+  const joined = await load(both.join('\n'), {
+    ...rules,
+    fieldMap: { ...rules.fieldMap, lessonId: 'lesson' },
+  });
+  t.equal(joined.conflicts.merged.room, 0, 'a lessonId of the source counts for each date');
+});
+
 test('columns that are not served count once for each record', async (t) => {
   const { summary } = await load(
     `id,day,start,end,Note\na,ma,09:00,10:00,x\nb,vr,09:00,10:00,x\nc,wo,09:00,10:00,y\n`,

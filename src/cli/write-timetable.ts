@@ -1,0 +1,142 @@
+/** Writes a proposal as a timetable file, with a comment at each guess. */
+import { writeFile } from 'node:fs/promises';
+import { dirname, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { LecternError } from '../errors.js';
+import type { MapValue, ReadRules } from '../model/read-rules.js';
+import type { LookedColumn } from './column-look.js';
+import { type MapProposal, namesIn, sourceOfValue } from './propose-map.js';
+
+/** What the file says of a source, besides the proposal. */
+export interface WrittenSource {
+  /** Paths and addresses, as `from` of the file has them. */
+  readonly from: readonly string[];
+  readonly proposal: MapProposal;
+  readonly columns: readonly LookedColumn[];
+  /** Rules that reading needed: encoding, delimiter, header, records, and days of calendars. */
+  readonly rules: Partial<ReadRules>;
+  /** For a database: its table or query. */
+  readonly database?: Readonly<Record<string, string>>;
+}
+
+const COMMENT_UNITS_MAX = 80;
+const SCHEMA = fileURLToPath(new URL('../timetable.schema.json', import.meta.url));
+
+/** The text of a timetable file. @param path of the file, to which paths of sources are relative */
+export function timetableText(
+  path: string,
+  { from, proposal, columns, rules, database = {} }: WrittenSource,
+): string {
+  const { map, when, terms, dateOrder, timeZone, identifiers, notes } = proposal;
+  const noteOn = (...words: readonly string[]): string[] =>
+    notes.filter((note) => words.every((word) => note.includes(word))).map(sentence);
+  const term = Object.entries(terms).map(
+    ([name, { firstDay, weeks }]) =>
+      `  ${scalar(name)}: { firstDay: ${firstDay}, weeks: ${weeks}, except: [] }`,
+  );
+  const own = [
+    ...Object.entries({
+      ...database,
+      encoding: rules.encoding,
+      delimiter: rules.delimiter,
+      records: rules.records,
+    })
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => `${key}: ${scalar(String(value))}`),
+    ...(rules.header === undefined ? [] : [`header: ${JSON.stringify(rules.header)}`]),
+    ...(rules.from === undefined ? [] : [`calendarFrom: ${rules.from}`]),
+    ...(rules.to === undefined ? [] : [`calendarTo: ${rules.to}`]),
+    ...(identifiers === null ? [] : [`identifiers: ${identifiers}`]),
+    ...(dateOrder === null ? [] : [...comments(noteOn('--date-order')), `dateOrder: ${dateOrder}`]),
+    ...(Object.keys(map).length === 0 ? [] : ['fields:']),
+    ...Object.entries(map).map(
+      ([field, value]) => `  ${field}: ${valueText(value)}${samples(sourceOfValue(value), columns)}`,
+    ),
+    ...(when === null ? [] : [...comments(noteOn('dayOne')), 'when:']),
+    ...Object.entries(when ?? {}).map(([part, value]) => {
+      const shown = typeof value === 'string' && part !== 'dayOne' ? samples(value, columns) : '';
+      return `  ${part}: ${typeof value === 'number' ? value : scalar(String(value))}${shown}`;
+    }),
+  ];
+  const told = [
+    ...noteOn('--date-order'),
+    ...noteOn('dayOne'),
+    ...noteOn('first day of the term'),
+    ...noteOn('--time-zone'),
+  ];
+  const others = notes.map(sentence).filter((note) => !told.includes(note));
+  return [
+    `# yaml-language-server: $schema=${schemaFrom(path)}`,
+    '# Proposed by lectern inspect. Lines after a comment, and columns with samples, are to be checked.',
+    ...comments(others),
+    ...(timeZone === null ? [] : [...comments(noteOn('--time-zone')), `timeZone: ${timeZone}`]),
+    ...(when === null ? [] : [...comments(noteOn('first day of the term')), 'terms:', ...term]),
+    'sources:',
+    ...from.flatMap((each) => [
+      `  - from: ${scalar(relativeTo(path, each))}`,
+      ...own.map((line) => `    ${line}`),
+    ]),
+    '',
+  ].join('\n');
+}
+
+/** @throws LecternError `option-invalid` if the file exists and is not to be replaced */
+export async function writeTimetable(path: string, text: string, isForced: boolean): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: isForced ? 'w' : 'wx' });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'EEXIST' ? 'it exists; add --force to replace it' : message;
+    throw new LecternError('option-invalid', `cannot write ${path}: ${reason}`, { cause: error });
+  }
+}
+
+function schemaFrom(path: string): string {
+  const way = relative(dirname(resolve(path)), SCHEMA);
+  return way.startsWith('..') ? SCHEMA : `./${way}`;
+}
+
+/** Addresses and standard input stay as they are. */
+function relativeTo(path: string, from: string): string {
+  if (from === '-' || /^[a-z][a-z+.-]*:\/\//i.test(from)) return from;
+  return relative(dirname(resolve(path)), resolve(from)) || '.';
+}
+
+/** Notes name options of the command line; the file has entries of other names. */
+function sentence(note: string): string {
+  return note
+    .replace(/--time-zone (\S+) is a guess/, 'timeZone is a guess')
+    .replace(/--date-order (\S+) is a guess/, 'dateOrder $1 is a guess')
+    .replace(/--identifiers any/, 'identifiers: any');
+}
+
+function comments(notes: readonly string[]): string[] {
+  return notes.map((note) => `# ${note.replace(/\s+/g, ' ')}`);
+}
+
+/** Some values of the columns, as a comment. */
+function samples(template: string, columns: readonly LookedColumn[]): string {
+  const names = namesIn(template);
+  const found = columns.filter(({ name }) => names.includes(name));
+  const texts =
+    found.length === 1 ? (found[0]?.samples ?? []) : found.map((column) => column.samples[0] ?? '');
+  const text = texts.join(found.length === 1 ? ', ' : ' ').replace(/[\p{Cc}\s]+/gu, ' ');
+  if (text === '') return '';
+  return ` # ${text.length > COMMENT_UNITS_MAX ? `${text.slice(0, COMMENT_UNITS_MAX)}\u2026` : text}`;
+}
+
+function valueText(value: MapValue): string {
+  if (typeof value === 'string') return scalar(value);
+  return `{ ${Object.entries(value)
+    .map(([key, part]) => `${key}: ${scalar(String(part))}`)
+    .join(', ')} }`;
+}
+
+/** A text that YAML reads as itself, also within braces. */
+function scalar(text: string): string {
+  const isPlain =
+    /^[\p{L}_./][\p{L}\p{N}\p{M}_ ./()ªº-]*$/u.test(text) &&
+    !text.endsWith(' ') &&
+    !/^(?:true|false|null|yes|no|on|off|\.)$/i.test(text);
+  return isPlain ? text : JSON.stringify(text);
+}
