@@ -7,10 +7,10 @@
 import type { NormalisedEvent } from '../model/event.js';
 import { HIDDEN_FIELDS } from '../snapshot/columns.js';
 import { type ColumnImage, revisionSeconds, type SnapshotImage } from '../snapshot/image.js';
-import { Snapshot } from '../snapshot/snapshot.js';
+import { compareKeys, type EventKey, Snapshot } from '../snapshot/snapshot.js';
 import { hasSameBytes } from '../structures/byte-strings.js';
 import { Dictionary, NO_CODE } from '../structures/dictionary.js';
-import { isSameEvent } from './apply.js';
+import { eventReader, isSameEvent } from './apply.js';
 import type { EventEdit } from './change.js';
 
 /** @param own in seconds; 0 if the source gives none @param earlier of the event's earlier content */
@@ -22,15 +22,117 @@ function laterRevision(own: number, earlier: number, nowS: number): number {
 export function reviseEdit(base: SnapshotImage, { came, went }: EventEdit, nowMs: number): EventEdit {
   const snapshot = new Snapshot(base);
   const nowS = revisionSeconds(nowMs);
-  const revised = came.map((event): NormalisedEvent => {
+  const changes = new LessonChanges();
+  const revised = new Map<string, NormalisedEvent>();
+  for (const event of came) {
     const ordinal = snapshot.ordinalOf(event.id);
     const own = revisionSeconds(event.modified ?? null);
-    if (ordinal === -1) return { ...event, modified: (own || nowS) * 1000 };
-    const earlier = base.modified[ordinal]!;
-    const seconds = isSameEvent(base, ordinal, event) ? earlier : laterRevision(own, earlier, nowS);
-    return { ...event, modified: seconds * 1000 };
+    const earlier = ordinal === -1 ? 0 : base.modified[ordinal]!;
+    const isSame = ordinal !== -1 && isSameEvent(base, ordinal, event);
+    const seconds = isSame ? earlier : ordinal === -1 ? own || nowS : laterRevision(own, earlier, nowS);
+    revised.set(event.id, { ...event, modified: seconds * 1000 });
+    if (!isSame) changes.add(event.id, snapshot.lessonOf(ordinal), event.lessonId ?? null);
+  }
+  for (const id of went) changes.add(id, snapshot.lessonOf(snapshot.ordinalOf(id)), null);
+  if (changes.lessons.size === 0) return { came: [...revised.values()], went };
+  const before = lessonRows(snapshot, changes.lessons);
+  const after = new Map<string, LessonRow[]>();
+  for (const [lesson, rows] of before)
+    after.set(
+      lesson,
+      rows.filter(({ id }) => !revised.has(id) && !changes.ids.has(id)),
+    );
+  for (const { id, time, endTime, lessonId, modified } of revised.values()) {
+    if (typeof lessonId !== 'string' || !changes.lessons.has(lessonId)) continue;
+    const row = { id, timeMs: time, endTimeMs: endTime, modified: revisionSeconds(modified ?? null) };
+    after.set(lessonId, [...(after.get(lessonId) ?? []), row]);
+  }
+  const eventAt = eventReader(base);
+  changes.revise(before, after, nowS, ({ id }, seconds) => {
+    const event = revised.get(id) ?? eventAt(snapshot.ordinalOf(id));
+    revised.set(id, { ...event, modified: seconds * 1000 });
   });
-  return { came: revised, went };
+  return { came: [...revised.values()], went };
+}
+
+interface LessonRow extends EventKey {
+  /** In seconds. */
+  readonly modified: number;
+}
+
+/** Lessons of which a row came, went or changed. A calendar shows the rows of a lesson as one event for each time. */
+class LessonChanges {
+  /** Of the rows that came, went or changed. */
+  readonly ids = new Set<string>();
+  readonly lessons = new Set<string>();
+
+  add(id: string, before: string | null, after: string | null): void {
+    if (before !== null || after !== null) this.ids.add(id);
+    for (const lesson of [before, after]) if (lesson !== null) this.lessons.add(lesson);
+  }
+
+  /**
+   * An event that consists of other rows than before must be later, even if those that are left have not changed: its first
+   * row is raised.
+   */
+  revise(
+    before: ReadonlyMap<string, readonly LessonRow[]>,
+    after: ReadonlyMap<string, readonly LessonRow[]>,
+    nowS: number,
+    raise: (row: LessonRow, seconds: number) => void,
+  ): void {
+    for (const lesson of this.lessons) {
+      const earlier = shownEvents(before.get(lesson) ?? []);
+      for (const [uid, rows] of shownEvents(after.get(lesson) ?? [])) {
+        const prior = earlier.get(uid);
+        const [leader] = rows;
+        if (prior === undefined || leader === undefined) continue;
+        const ids = new Set(prior.map(({ id }) => id));
+        const isSame =
+          ids.size === rows.length &&
+          timesKey(leader) === timesKey(prior[0] as LessonRow) &&
+          rows.every(({ id }) => ids.has(id) && !this.ids.has(id));
+        const latest = latestOf(prior);
+        if (!isSame && latestOf(rows) <= latest) raise(leader, Math.max(nowS, latest + 1));
+      }
+    }
+  }
+}
+
+/** The rows of each event of a lesson in a calendar. The first has the UID of the lesson, the others their times in it. */
+function shownEvents(rows: readonly LessonRow[]): Map<string, LessonRow[]> {
+  const sorted = [...rows].sort(compareKeys);
+  const shown = new Map<string, LessonRow[]>();
+  for (const row of sorted) {
+    const uid = timesKey(row) === timesKey(sorted[0] as LessonRow) ? '' : timesKey(row);
+    const group = shown.get(uid);
+    if (group === undefined) shown.set(uid, [row]);
+    else group.push(row);
+  }
+  return shown;
+}
+
+function timesKey({ timeMs, endTimeMs }: LessonRow): string {
+  return `${timeMs} ${endTimeMs}`;
+}
+
+function latestOf(rows: readonly LessonRow[]): number {
+  return rows.reduce((latest, { modified }) => Math.max(latest, modified), 0);
+}
+
+function lessonRows(snapshot: Snapshot, lessons: ReadonlySet<string>): Map<string, LessonRow[]> {
+  const rows = new Map<string, LessonRow[]>();
+  const { codes, dictionary } = snapshot.lessons;
+  const wanted = new Map(Array.from(lessons, (lesson) => [dictionary.codeOf(lesson), lesson]));
+  for (let ordinal = 0; ordinal < codes.length; ordinal++) {
+    const lesson = wanted.get(codes[ordinal]!);
+    if (lesson === undefined) continue;
+    const row = { ...snapshot.keyOf(ordinal), modified: snapshot.modified[ordinal]! };
+    const group = rows.get(lesson);
+    if (group === undefined) rows.set(lesson, [row]);
+    else group.push(row);
+  }
+  return rows;
 }
 
 /**
@@ -54,9 +156,18 @@ export function reviseImage(
   const nowS = revisionSeconds(nowMs);
   const [old, present] = [new Snapshot(before), new Snapshot(image)];
   const hasSameHidden = hiddenComparison(before, image);
-  const earlierOf = (b: number, a: number): number => {
+  const changes = new LessonChanges();
+  const hasLessons = old.lessons.codes.length > 0 || present.lessons.codes.length > 0;
+  const isThere = new Uint8Array(old.eventCount);
+  const revise = (b: number, a: number, isSameRow: boolean): void => {
     const earlier = before.modified[b]!;
-    return hasSameHidden(b, a) ? earlier : laterRevision(modified[a]!, earlier, nowS);
+    isThere[b] = 1;
+    if (isSameRow && hasSameHidden(b, a)) {
+      modified[a] = earlier;
+      return;
+    }
+    modified[a] = laterRevision(modified[a]!, earlier, nowS);
+    if (hasLessons) changes.add(present.rows.idOf(a), old.lessonOf(b), present.lessonOf(a));
   };
   const equalDays = present.equalDays(old);
   let day = 0;
@@ -65,7 +176,7 @@ export function reviseImage(
     const next = equalDays[day];
     if (next !== undefined && a >= next.after.first) {
       b = next.before.first;
-      while (a < next.after.end) modified[a] = earlierOf(b++, a++);
+      while (a < next.after.end) revise(b++, a++, true);
       a--;
       day++;
       continue;
@@ -73,13 +184,27 @@ export function reviseImage(
     // Both are in one order, so most equal rows are found without a search.
     while (b < old.eventCount && old.compareEvents(b, present, a) < 0) b++;
     if (b < old.eventCount && old.rows.isEqual(b, present.rows, a)) {
-      modified[a] = earlierOf(b++, a);
+      revise(b++, a, true);
       continue;
     }
     const ordinal = old.ordinalOf(present.rows.idOf(a));
-    if (ordinal === -1) modified[a] ||= nowS;
-    else modified[a] = laterRevision(modified[a]!, before.modified[ordinal]!, nowS);
+    if (ordinal !== -1) revise(ordinal, a, false);
+    else {
+      modified[a] ||= nowS;
+      if (hasLessons) changes.add(present.rows.idOf(a), null, present.lessonOf(a));
+    }
   }
+  if (!hasLessons) return;
+  for (let gone = isThere.indexOf(0); gone !== -1; gone = isThere.indexOf(0, gone + 1))
+    changes.add(old.rows.idOf(gone), old.lessonOf(gone), null);
+  if (changes.lessons.size === 0) return;
+  const [earlier, later] = [old, present].map((each) => lessonRows(each, changes.lessons)) as [
+    Map<string, LessonRow[]>,
+    Map<string, LessonRow[]>,
+  ];
+  changes.revise(earlier, later, nowS, ({ id }, seconds) => {
+    modified[present.ordinalOf(id)] = seconds;
+  });
 }
 
 /** Compares events of two images in the fields that no row shows. */

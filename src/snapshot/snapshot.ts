@@ -223,6 +223,11 @@ export class Snapshot {
     return found;
   }
 
+  /** The lesson of an event; null if it has none, or for the ordinal -1. */
+  lessonOf(ordinal: number): string | null {
+    return ordinal < this.lessons.codes.length && ordinal !== -1 ? this.lessons.nameOf(ordinal) : null;
+  }
+
   /** Returns -1 for an unknown canonical id. */
   ordinalOf(id: string): number {
     return this.ordinalsOf(Buffer.from(id, 'utf8'))();

@@ -4,10 +4,12 @@ import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Test, test } from 'tap';
+import { SnapshotView } from '../../src/answer/view.js';
 import { editImage, eventReader } from '../../src/change/apply.js';
 import { reviseEdit, reviseImage } from '../../src/change/revisions.js';
 import type { Timetable as Served } from '../../src/index.js';
 import { MemorySource } from '../../src/index.js';
+import type { NormalisedEvent } from '../../src/model/event.js';
 import { hiddenDigestOf } from '../../src/snapshot/content-version.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { isSameImage } from '../../src/snapshot/image.js';
@@ -16,7 +18,7 @@ import { openHere } from '../app/open-here.js';
 import { testFolder } from '../files/test-folder.js';
 import { size } from '../hard/size.js';
 import { eventOf, idOf, imageOf } from '../snapshot/images.js';
-import { applied, chains, timetables } from './edits.js';
+import { applied, chains, type Timetable, timetables } from './edits.js';
 
 const START = new Date('2026-03-01T10:00:00Z');
 
@@ -35,11 +37,20 @@ function lesson(n: number, more: object = {}): object {
 const LESSONS = [lesson(1), lesson(2), lesson(3)];
 const MOVED = [lesson(1), lesson(2, { roomId: 'Hall 2' }), lesson(3)];
 
+/** The bytes of each VEVENT, by its UID. */
+function vevents(calendar: string): Map<string, string> {
+  const events = calendar.match(/BEGIN:VEVENT.*?END:VEVENT/gs) ?? [];
+  return new Map(events.map((event) => [/^UID:(.*)\r$/m.exec(event)?.[1] ?? '', event]));
+}
+
 /** The bytes of each VEVENT, by the number in its UID. */
 function eventsOf(timetable: Served): Map<number, string> {
-  const text = Buffer.from(timetable.findBytes({}, 'ics')).toString();
-  const events = text.match(/BEGIN:VEVENT.*?END:VEVENT/gs) ?? [];
-  return new Map(events.map((event) => [Number(/^UID:.*?(\d+)\r$/m.exec(event)?.[1]), event]));
+  const events = vevents(Buffer.from(timetable.findBytes({}, 'ics')).toString());
+  return new Map([...events].map(([uid, event]) => [Number(/\d+$/.exec(uid)?.[0]), event]));
+}
+
+function withoutStamps(event: string): string {
+  return event.replace(/^(?:DTSTAMP|LAST-MODIFIED):.*\r\n/gm, '');
 }
 
 function stampOf(event: string | undefined): string {
@@ -154,7 +165,6 @@ test('only tags of calendars follow the times of change', async (t) => {
   const [before, after] = [imageOf(events), imageOf(events.map((event) => ({ ...event, modified: 1e12 })))];
   t.equal(before.summary.id, after.summary.id);
   t.not(hiddenDigestOf(before), hiddenDigestOf(after), 'replicas tell both apart');
-  const { SnapshotView } = await import('../../src/answer/view.js');
   for (const format of ['json', 'csv', 'ics'] as const) {
     const tags = [before, after].map((image) => {
       const result = new SnapshotView(new Snapshot(image)).schedule([], { isStrict: true } as never);
@@ -164,7 +174,7 @@ test('only tags of calendars follow the times of change', async (t) => {
   }
 });
 
-/** The times of change by id, in seconds: the slow version. */
+/** The times of change by id, in seconds: the slow version, without lessons. */
 function slowly(before: SnapshotImage, image: SnapshotImage, nowS: number): number[] {
   const eventsIn = (each: SnapshotImage): Map<string, readonly [values: string, modified: number]> => {
     const eventAt = eventReader(each);
@@ -183,25 +193,87 @@ function slowly(before: SnapshotImage, image: SnapshotImage, nowS: number): numb
   });
 }
 
-test('generated changes: patches, whole builds and the slow version give the same times', async () => {
+const withoutLesson = (event: NormalisedEvent): NormalisedEvent => ({ ...event, lessonId: null });
+/** The name of a room may come from other rows. */
+const withoutNames = (event: NormalisedEvent): NormalisedEvent => ({
+  ...event,
+  roomName: null,
+  courseName: null,
+});
+
+/** Applies a chain of edits to images, with pauses in seconds, and looks at each step. */
+function assertSteps(
+  map: (event: NormalisedEvent) => NormalisedEvent,
+  look: (before: SnapshotImage, after: SnapshotImage, nowS: number) => void,
+): void {
   fc.assert(
     fc.property(timetables, chains, fc.array(fc.integer({ min: 0, max: 2 })), (start, steps, pauses) => {
-      let events = start;
+      let events: Timetable = new Map([...start].map(([id, event]) => [id, map(event)]));
       let base = imageOf(events.values());
       reviseImage(base, null, 1_700_000_000_000, 0);
       let nowS = 1_700_000_000;
-      for (const [n, step] of steps.entries()) {
+      for (const [n, { came, went }] of steps.entries()) {
         nowS += pauses[n] ?? 0;
+        const step = { came: came.map(map), went };
         events = applied(events, step);
         const built = imageOf(events.values(), 0, base.hashSeed);
-        const expected = slowly(base, built, nowS);
         reviseImage(built, base, null, nowS * 1000);
         const patched = editImage(base, reviseEdit(base, step, nowS * 1000)).image;
+        assert.deepEqual([...patched.modified], [...built.modified]);
         assert.ok(isSameImage(patched, built));
-        assert.deepEqual([...built.modified], expected);
+        look(base, built, nowS);
         base = built;
       }
     }),
     { numRuns: size(30, 10_000, 300), seed: 35 },
   );
+}
+
+test('generated changes: patches, whole builds and the slow version give the same times', async () => {
+  assertSteps(withoutLesson, (before, after, nowS) =>
+    assert.deepEqual([...after.modified], slowly(before, after, nowS)),
+  );
+});
+
+test('generated changes: each VEVENT that shows something else than before has a later time', async (t) => {
+  let changed = 0;
+  const shown = (image: SnapshotImage): Map<string, string> => {
+    const result = new SnapshotView(new Snapshot(image)).schedule([], {} as never);
+    if (!('read' in result)) throw new Error('the query has a fault');
+    const chunks = [...result.read.execute('ics').body.makeChunks()];
+    return vevents(Buffer.concat(chunks).toString());
+  };
+  assertSteps(withoutNames, (before, after) => {
+    const earlier = shown(before);
+    for (const [uid, event] of shown(after)) {
+      const prior = earlier.get(uid);
+      if (prior === undefined || withoutStamps(prior) === withoutStamps(event)) continue;
+      assert.ok(stampOf(event) > stampOf(prior), `${prior}\n${event}`);
+      changed++;
+    }
+  });
+  t.ok(changed > 50, `${changed} events have changed`);
+});
+
+test('a lesson that loses a room is later than before, and its other dates keep their bytes', async (t) => {
+  const rooms = (n: number, ...names: string[]): object[] =>
+    names.map((roomId) => ({ ...lesson(n), id: `${n} ${roomId}`, roomId, lessonId: 'algebra' }));
+  const source = new MemorySource([...rooms(1, 'A', 'B'), ...rooms(2, 'A', 'B'), ...rooms(3, 'A')]);
+  const timetable = open(t, { source, identifiers: 'any', gate: { shrinkPercentMax: 100 } });
+  await timetable.ready;
+  const text = (): string => Buffer.from(timetable.findBytes({}, 'ics')).toString();
+  const first = vevents(text());
+  t.equal(first.size, 3);
+  source.apply({ remove: ['2 B'] });
+  await timetable.refresh();
+  const second = vevents(text());
+  const changed = [...second].filter(([uid, event]) => first.get(uid) !== event);
+  t.match(changed, [[/20261002/, 'LOCATION:A\r']]);
+  t.equal(changed.length, 1);
+  t.ok(stampOf(changed[0]?.[1]) > stampOf(first.get(changed[0]?.[0] ?? '')));
+  // The second date is now the first, and so has the UID of the lesson.
+  source.apply({ remove: ['1 A', '1 B'] });
+  await timetable.refresh();
+  const third = vevents(text());
+  t.ok(stampOf(third.get('algebra')) > stampOf(second.get('algebra')));
 });
