@@ -1,6 +1,6 @@
 /** The frame of all views: finding, views, age of the data, settings. */
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { TIMETABLE_VIEWS, type ViewName } from './address.js';
 import { isDevelopment, tokenWanted } from './data.js';
 import { type Feed, feedNow, keepFeed } from './feed.js';
@@ -99,8 +99,14 @@ function Views(): JSX.Element {
     ['changes', say('changes'), view === 'changes'],
     ...(isDevelopment.value ? [['state', say('state'), view === 'state'] as const] : []),
   ] as const;
+  const place = useRef<HTMLElement>(null);
+  // On a phone not all names are in sight.
+  useEffect(() => {
+    const here = place.current?.querySelector<HTMLElement>('[aria-current]');
+    here?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [view]);
   return (
-    <nav class="views" aria-label={say('views')}>
+    <nav class="views" aria-label={say('views')} ref={place}>
       {views.map(([name, label, isHere]) => (
         <a
           key={name}

@@ -37,6 +37,7 @@ export function changedRows(rows, nowMs) {
   const isNear = ({ time }) => Date.parse(time) > nowMs && Date.parse(time) < nowMs + 9 * DAY_MS;
   const lessonOf = ({ time, courseId, title, type, roomId }) => [time, courseId, title, type, roomId].join();
   const near = rows.filter(isNear);
+  const others = near.filter(({ roomId, lecturer }) => roomId && lecturer);
   const lessons = [...new Set(near.map(lessonOf))];
   // The first group by name is that of the test token: its first lessons change, too.
   const [group] = near.map(({ studyGroup }) => studyGroup).sort();
@@ -46,7 +47,7 @@ export function changedRows(rows, nowMs) {
   return rows.flatMap((row) => {
     const n = chosen.indexOf(lessonOf(row));
     if (n === -1 || !isNear(row)) return [row];
-    const other = near[(n * 37 + 11) % near.length];
+    const other = others[(n * 37 + 11) % others.length];
     if (n % 4 === 0) return [{ ...row, roomId: other.roomId, roomName: other.roomName }];
     if (n % 4 === 1) return [later(row, DAY_MS)];
     if (n % 4 === 2) return n % 8 === 2 ? [] : [row, { ...later(row, 2 * DAY_MS), id: uuidOf(row.id, 1) }];

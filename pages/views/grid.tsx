@@ -15,6 +15,8 @@ import { type BodyProps, type ShownTimetable, titleOf } from './body.js';
 
 /** Narrower lessons cannot be read. In pixels. */
 const LESSON_WIDTH_MIN = 76;
+/** Room for the times and the kind in one line. The colour tells the kind, too. */
+const KIND_WIDTH_MIN = 130;
 const HOUR_PIXELS = 60;
 /** One line of text. */
 const LESSON_HEIGHT_MIN = 22;
@@ -174,7 +176,6 @@ function Grid({ columns, hours: [first, last], onBlock }: GridProps): JSX.Elemen
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
-  const columnsMax = Math.max(1, Math.floor(width / columns.length / LESSON_WIDTH_MIN));
   const hours = Array.from({ length: last - first }, (_, n) => first + n);
   const long = columns.some(({ date, timetable }) => longOf(timetable, date).length > 0);
   useTabStop(place);
@@ -202,8 +203,7 @@ function Grid({ columns, hours: [first, last], onBlock }: GridProps): JSX.Elemen
               column={column}
               first={first}
               last={last}
-              columnsMax={columnsMax}
-              isMeasured={width > 0}
+              width={width / columns.length}
               onBlock={onBlock}
             />
           ))}
@@ -266,16 +266,16 @@ interface ColumnProps {
   readonly column: DayColumn;
   readonly first: number;
   readonly last: number;
-  readonly columnsMax: number;
-  readonly isMeasured: boolean;
+  /** In pixels; 0 until it is measured. */
+  readonly width: number;
   readonly onBlock: (lessons: readonly Lesson[]) => void;
 }
 
-function Column({ column, first, last, columnsMax, isMeasured, onBlock }: ColumnProps): JSX.Element {
+function Column({ column, first, last, width, onBlock }: ColumnProps): JSX.Element {
   const { date, timetable, label } = column;
-  const boxes = isMeasured
-    ? layOut(spansOfDay(timetable.lessons, date, zone.value), columnsMax, MINUTES_MIN)
-    : [];
+  const columnsMax = Math.max(1, Math.floor(width / LESSON_WIDTH_MIN));
+  const boxes =
+    width > 0 ? layOut(spansOfDay(timetable.lessons, date, zone.value), columnsMax, MINUTES_MIN) : [];
   const slots = useSlots(
     boxes.map(({ spans }) => `${spans[0]?.lesson.id}${spans.length > 1 ? ' and more' : ''}`),
   );
@@ -304,6 +304,7 @@ function Column({ column, first, last, columnsMax, isMeasured, onBlock }: Column
                   lesson={span.lesson}
                   timetable={timetable}
                   minutes={box.to - box.from}
+                  isNarrow={(width * box.width) / box.columns < KIND_WIDTH_MIN}
                   isContinued={span.isContinued}
                   continues={span.continues}
                 />
@@ -346,6 +347,7 @@ interface LessonButtonProps {
   readonly lesson: Lesson;
   readonly timetable: ShownTimetable;
   readonly minutes: number;
+  readonly isNarrow: boolean;
   readonly isContinued: boolean;
   readonly continues: boolean;
 }
@@ -354,6 +356,7 @@ function LessonButton({
   lesson,
   timetable,
   minutes,
+  isNarrow,
   isContinued,
   continues,
 }: LessonButtonProps): JSX.Element {
@@ -392,7 +395,7 @@ function LessonButton({
       </span>
       <span class="lesson-time">
         {sayTimes(lesson.start, lesson.end)}{' '}
-        {size === 'large' && lesson.kind !== '' && lesson.title !== '' && (
+        {size === 'large' && !isNarrow && lesson.kind !== '' && lesson.title !== '' && (
           <span class="lesson-kind">
             <Text>{lesson.kind}</Text>
           </span>

@@ -163,7 +163,7 @@ function HeatMap({ shares, from, rooms }: HeatMapProps): JSX.Element {
                 {days.map(({ date, hours }) => {
                   const share = hours[n] ?? 0;
                   return (
-                    <td key={date} style={{ '--share': share / most }}>
+                    <td key={date} data-none={share === 0 || undefined} style={{ '--share': share / most }}>
                       {percent(share)}
                     </td>
                   );

@@ -166,8 +166,8 @@ const words = {
   failingSince: 'Failing since',
   records: 'Records',
   // Taking it along.
-  take: 'Take along',
-  takeTitle: 'Take this timetable along',
+  take: 'Add to calendar',
+  takeTitle: 'Into a calendar, a file, on paper',
   subscribe: 'Subscribe in a calendar',
   subscribeHelp:
     'Your calendar program fetches the timetable again and again. The address is a secret: it is enough to read this timetable.',

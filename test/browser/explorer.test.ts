@@ -19,11 +19,20 @@ const AXE_VIEWS = [
   `?of=group:${GROUP}&date=2026-10-05`,
   `?view=month&of=group:${GROUP}`,
   `?view=list&of=group:${GROUP}&lang=he`,
-  '?view=free&lang=de',
+  `?view=day&of=group:${GROUP}&of=group:INF-2B`,
+  '?view=free&lang=de&seats=30',
   '?view=clashes&lang=uk',
   '?view=usage&lang=fr',
+  '?view=changes&by=all',
   '?view=state&lang=es',
 ];
+/** Each width, and both schemes at the smallest. */
+const AXE_DEVICES = [
+  { width: 360, colorScheme: 'light' },
+  { width: 360, colorScheme: 'dark' },
+  { width: 768, colorScheme: 'light' },
+  { width: 1920, colorScheme: 'dark' },
+] as const;
 const BUILDINGS = ['Curie', 'Darwin', 'Lovelace', 'Noether', 'Turing'];
 const WEEK = 'startTime=2026-10-05T00:00:00Z&endTime=2026-10-12T00:00:00Z';
 
@@ -291,20 +300,22 @@ if (NO_BROWSER !== null) {
     });
 
     await t.test('axe finds nothing, at three widths, light and dark', async (t) => {
-      for (const width of [360, 768, 1920]) {
-        for (const colorScheme of ['light', 'dark'] as const) {
-          for (const search of AXE_VIEWS) {
-            const { page } = await open(browser, `${view}${search}`, { width, colorScheme });
-            t.same(await axeFindings(page), [], `${search} at ${width} px, ${colorScheme}`);
-            t.equal(
-              await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
-              true,
-              'no sideways scrolling',
-            );
-            await page.close();
-          }
+      for (const device of AXE_DEVICES) {
+        for (const search of AXE_VIEWS) {
+          const { page } = await open(browser, `${view}${search}`, device);
+          t.same(await axeFindings(page), [], `${search} at ${device.width} px, ${device.colorScheme}`);
+          t.equal(
+            await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+            true,
+            'no sideways scrolling',
+          );
+          await page.close();
         }
       }
+      const { page } = await open(browser, `${view}?of=group:${GROUP}`);
+      await page.emulateMedia({ media: 'print' });
+      t.same(await axeFindings(page), [], 'on paper');
+      await page.close();
     });
   });
 }
