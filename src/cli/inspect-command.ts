@@ -293,12 +293,12 @@ function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTim
 
 function formatPatterns(patterns: SnapshotSummary['patterns']): string[] {
   if (patterns === undefined) return [];
-  const { records, events, excepted, daysFrom } = patterns;
-  const from = daysFrom === null ? '' : `; weekdays are counted from ${daysFrom}`;
+  const { records, events, excepted, readings } = patterns;
+  const from = readings.find((reading) => /^\d$/.test(reading));
+  const counted = from === undefined ? '' : `; weekdays are counted from ${from}`;
   const left = excepted === 0 ? '' : `, ${formatCountOf(excepted, 'date')} left out by except`;
-  return [
-    `weekly patterns: ${formatCountOf(records, 'record')} gave ${formatCountOf(events, 'date')}${left}${from}`,
-  ];
+  const dates = formatCountOf(events, 'date');
+  return [`weekly patterns: ${formatCountOf(records, 'record')} gave ${dates}${left}${counted}`];
 }
 
 function formatRejections(summary: Inspection['summary'], format: SourceFormat): string {

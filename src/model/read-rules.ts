@@ -80,8 +80,8 @@ export interface PatternNotes {
   events: number;
   /** Dates left out because of `except`. */
   excepted: number;
-  /** The number from which weekdays are counted; null if they are no numbers. */
-  daysFrom: number | null;
+  /** How weekdays are read: the languages that have all their names, or the number from which they are counted. */
+  readings: readonly string[];
 }
 
 /** How the values of a data set are read. Plain data that crosses threads. */

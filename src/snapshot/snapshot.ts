@@ -211,12 +211,13 @@ export class Snapshot {
   /** The ids of all rows that records with several values have become. @param records ids of records */
   idsOfRecords(records: Iterable<string>): string[] {
     const { codes, dictionary } = this.lessons;
-    if (codes.length === 0) return [];
+    const hasPatterns = this.summary.patterns !== undefined;
+    if (codes.length === 0 && !hasPatterns) return [];
     const prefixes = new Set(Array.from(records, recordPrefix));
     const found: string[] = [];
-    for (let ordinal = 0; ordinal < codes.length; ordinal++) {
-      // These rows have a lesson.
-      if (codes[ordinal]! >= dictionary.size) continue;
+    for (let ordinal = 0; ordinal < this.summary.events; ordinal++) {
+      // Rows of several values have a lesson; rows of a pattern need none.
+      if (!hasPatterns && codes[ordinal]! >= dictionary.size) continue;
       if (prefixes.has(this.rows.idPrefixOf(ordinal, RECORD_PREFIX_UNITS)))
         found.push(this.rows.idOf(ordinal));
     }

@@ -14,7 +14,7 @@ export interface NotesReport {
 /** Notes on a load besides its records. All sources and pages of one load share them. */
 export class LoadNotes {
   readonly ambiguousTimes: AmbiguousTimes = { gaps: 0, overlaps: 0 };
-  readonly patterns: PatternNotes = { records: 0, events: 0, excepted: 0, daysFrom: null };
+  readonly patterns: PatternNotes = { records: 0, events: 0, excepted: 0, readings: [] };
   readonly #watches = new Map<string, ColumnWatch>();
   readonly #added = new Map<string, ColumnReport>();
 
@@ -47,7 +47,7 @@ export class LoadNotes {
       this.patterns.records += patterns.records;
       this.patterns.events += patterns.events;
       this.patterns.excepted += patterns.excepted;
-      this.patterns.daysFrom ??= patterns.daysFrom;
+      if (this.patterns.readings.length === 0) this.patterns.readings = patterns.readings;
     }
     for (const [format, report] of columns) {
       const known = this.#added.get(format);

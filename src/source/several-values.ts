@@ -79,10 +79,12 @@ export class SeveralValues {
 
   #giveAll(all: readonly Varying[], count: number): void {
     const { row, identifiers, steps, give } = this.#target;
-    const record = recordIdOf(row, identifiers);
+    // A row of a weekly pattern is one date of its record.
+    const date = row.recordId === null ? null : row.textOf(ID);
+    const record = row.recordId ?? recordIdOf(row, identifiers);
     const isNameless = row.kindOf(ID) <= NULL || row.isEmptyText(ID);
     const hasLesson = row.kindOf(LESSON) > NULL && !row.isEmptyText(LESSON);
-    if (!hasLesson) this.#nameLesson(record, isNameless);
+    if (!hasLesson) this.#nameLesson(date ?? record, isNameless);
     const prefix = record === null ? '' : recordPrefix(record);
     const base = this.#base;
     base.set(row.spans);
@@ -92,7 +94,7 @@ export class SeveralValues {
     row.recordId = record;
     for (let n = 0; n < rows; n++) {
       let rest = n;
-      let values = '';
+      let values = date === null ? '' : `${date}\n`;
       for (const { slots, items } of all) {
         const item = items[rest % items.length] as readonly Item[];
         rest = Math.floor(rest / items.length);
@@ -110,7 +112,7 @@ export class SeveralValues {
       row.spans.set(base);
       row.rewind(mark);
     }
-    row.recordId = null;
+    if (date === null) row.recordId = null;
     if (!hasLesson) row.clear(LESSON, NULL);
   }
 

@@ -74,6 +74,7 @@ async function readGivenChanges(task: PatchTask, chunks: AsyncIterable<Uint8Arra
   const records = new Map<string, GivenRecord>();
   const unnamed: Rejection[] = [];
   const notes = new LoadNotes();
+  notes.patterns.readings = served.summary.patterns?.readings ?? [];
   const normaliser = new Normaliser(rules, notes.ambiguousTimes);
   const recordOf = (id: string, record: number): GivenRecord => {
     let given = records.get(id);

@@ -182,15 +182,14 @@ export class WeekdayReader {
   #readings: ReadonlySet<string> | null = null;
   #isEnded = false;
 
-  constructor(dayOne: WeeklyPattern['dayOne']) {
+  /** @param readings that an earlier load of the source has found; none if it is the first load */
+  constructor(dayOne: WeeklyPattern['dayOne'], readings: readonly string[]) {
     this.#dayOne = dayOne;
+    if (readings.length > 0) this.#readings = new Set(readings);
   }
 
-  /** The number from which days are counted, once it is told; null without numbers. */
-  get daysFrom(): number | null {
-    const isFromOne = this.#readings?.has(FROM_ONE) === true;
-    if (!isFromOne && this.#readings?.has(FROM_ZERO) !== true) return null;
-    return isFromOne ? 1 : 0;
+  get readings(): readonly string[] {
+    return [...(this.#readings ?? [])];
   }
 
   /** What is not told from now on stays untold. */
@@ -218,7 +217,7 @@ export class WeekdayReader {
   #tell(meanings: Meanings): number | null | string {
     const known = this.#readings;
     const shared = known === null ? [...meanings.keys()] : [...meanings.keys()].filter((r) => known.has(r));
-    const from = this.daysFrom;
+    const from = known?.has(FROM_ONE) ? 1 : known?.has(FROM_ZERO) ? 0 : null;
     if (shared.length === 0 && from !== null)
       return `other days are counted from ${from}; expected ${from} to ${from + 6}`;
     if (shared.length > 0 && shared.length !== known?.size) this.#readings = new Set(shared);

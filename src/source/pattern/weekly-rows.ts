@@ -10,7 +10,7 @@ import {
   VALUE_MEMO_ENTRIES_MAX,
   VALUE_MEMO_UNITS_MAX,
 } from '../../limits.js';
-import { derivedIdentifier } from '../../model/derived-identifier.js';
+import { recordPrefix, rowIdentifier } from '../../model/derived-identifier.js';
 import type { Rejection, RejectionCode } from '../../model/event.js';
 import { NEEDS_DATE_ORDER, readDate } from '../../model/local-time.js';
 import { FIRST_DAYS, type PatternNotes, type ReadRules, type WeeklyPattern } from '../../model/read-rules.js';
@@ -20,6 +20,7 @@ import { DAY_MS, MINUTE_MS, parseDate } from '../../model/time.js';
 import { HALVED, LIST, type Names, NULL, namesOf, PLAIN, type Row } from '../../structures/row.js';
 import { TextMemo } from '../../structures/text-memo.js';
 import { type MapTemplate, parseTemplate } from '../map-template.js';
+import { recordIdOf } from '../several-values.js';
 import { type ClockTime, parseClockTimes } from './clock-times.js';
 import { type Dates, datesOf, type RuleFault, type TermDays, termBetween, termDays } from './term.js';
 import { WEEKDAYS, WeekdayReader } from './weekdays.js';
@@ -186,7 +187,7 @@ export class WeeklyRows {
     this.#give = give;
     this.#refuse = refuse;
     this.#notes = notes;
-    this.#weekdays = new WeekdayReader(when.dayOne);
+    this.#weekdays = new WeekdayReader(when.dayOne, notes.readings);
     const terms = new Map<string, TermDays>();
     for (const [name, term] of Object.entries(rules.terms ?? {})) {
       const days = termDays(name, term);
@@ -219,9 +220,9 @@ export class WeeklyRows {
     } catch (error) {
       if (!(error instanceof PatternFault)) throw error;
       const { position } = this.#row;
-      const id = this.#row.textOf(this.#written.id);
+      const id = recordIdOf(this.#row, this.#rules.identifiers);
       const { code, message: detail } = error;
-      this.#refuse({ position, ...(id === '' ? {} : { id }), code, field: null, detail });
+      this.#refuse({ position, ...(id === null ? {} : { id }), code, field: null, detail });
     }
   }
 
@@ -238,7 +239,7 @@ export class WeeklyRows {
       this.give();
     }
     if (present !== null) restore(row, present);
-    this.#notes.daysFrom ??= this.#weekdays.daysFrom;
+    if (this.#notes.readings.length === 0) this.#notes.readings = this.#weekdays.readings;
   }
 
   #text(part: Part): string {
@@ -261,7 +262,12 @@ export class WeeklyRows {
     this.#notes.excepted += excepted;
     const row = this.#row;
     const { id: idSlot, lessonId, time, endTime, rooms } = this.#written;
-    const id = row.kindOf(idSlot) <= NULL ? '' : row.textOf(idSlot);
+    const isNameless = row.kindOf(idSlot) <= NULL || row.isEmptyText(idSlot);
+    const record = recordIdOf(row, this.#rules.identifiers);
+    // A record that is refused for its id is refused once.
+    const isRefused = record === null && !(isNameless && this.#rules.identifiers === 'derived');
+    const prefix = record === null ? '' : recordPrefix(record);
+    row.recordId = record;
     const lesson = row.kindOf(lessonId) <= NULL ? '' : row.textOf(lessonId);
     // As many rooms as meetings: each meeting has its own.
     const paired = rooms.flatMap((slot) => {
@@ -270,9 +276,6 @@ export class WeeklyRows {
     });
     const mark = row.mark;
     for (const [n, { start, end }] of meetings.entries()) {
-      const base = id === '' ? '' : derivedIdentifier('id', n === 0 ? id : `${id} ${n}`);
-      const high = Number.parseInt(base.slice(0, 8), 16);
-      const low = base.slice(8);
       const { days: dates, texts } = found[n] as Dates;
       for (let at = 0; at < dates.length; at++) {
         row.rewind(mark);
@@ -281,16 +284,16 @@ export class WeeklyRows {
         const endDate =
           end < DAY_MS ? date : new Date((dates[at] as number) * DAY_MS + end).toISOString().slice(0, 10);
         row.put(endTime, `${endDate} ${this.#clock(end % DAY_MS)}`);
-        // Texts that are equal but for the date have different first digits, and the rest tells the records apart.
-        if (id !== '')
-          row.put(idSlot, ((high ^ (dates[at] as number)) >>> 0).toString(16).padStart(8, '0') + low);
+        if (record !== null) row.put(idSlot, rowIdentifier(prefix, n === 0 ? date : `${date} ${n}`));
         if (lesson !== '') row.put(lessonId, `${lesson} ${date}`);
         for (const [slot, items] of paired) row.put(slot, items[n]);
         this.#give();
         // The columns that are not served count once for each record.
         row.names = NO_NAMES;
+        if (isRefused) return;
       }
     }
+    row.recordId = null;
   }
 
   #meetings(days: readonly number[]): Meeting[] {

@@ -8,6 +8,8 @@ import { readRecords } from '../../../src/source/formats/read-records.js';
 import { patternFaults } from '../../../src/source/pattern/weekly-rows.js';
 import type { Source } from '../../../src/source/source.js';
 import { loadImage } from '../../../src/thread/load-image.js';
+import { recordChunks } from '../../../src/thread/record-chunks.js';
+import { runTaskHere } from '../../../src/thread/task.js';
 import { runs } from '../../hard/size.js';
 import { datesOfPattern } from '../../oracle/patterns.js';
 import { inPieces } from '../collect.js';
@@ -21,6 +23,16 @@ interface Loaded {
 
 const TERM: Term = { firstDay: '2026-09-28', weeks: 12, except: ['2026-11-04'] };
 
+function sourceOf(text: string): Source {
+  return {
+    name: 'test',
+    async load(sink, options) {
+      const reading = { ...options, sourceName: 'test', bytesTotal: null };
+      return { ...(await readRecords(inPieces(Buffer.from(text), 0), sink, reading)), version: null };
+    },
+  };
+}
+
 async function load(text: string, rules: Partial<ReadRules>): Promise<Loaded> {
   const all: ReadRules = {
     identifiers: 'derived',
@@ -28,14 +40,7 @@ async function load(text: string, rules: Partial<ReadRules>): Promise<Loaded> {
     terms: { autumn: TERM },
     ...rules,
   };
-  const source: Source = {
-    name: 'test',
-    async load(sink, options) {
-      const reading = { ...options, sourceName: 'test', bytesTotal: null };
-      return { ...(await readRecords(inPieces(Buffer.from(text), 0), sink, reading)), version: null };
-    },
-  };
-  const { image } = await loadImage(source, all);
+  const { image } = await loadImage(sourceOf(text), all);
   const { summary } = image;
   const rows = Buffer.from(image.rows.bytes).toString();
   return {
@@ -98,7 +103,7 @@ PHY;Lecture;Wed;10:00;12:00;;Hall 2;A
   t.equal(of('ALG', 'A2')[0], '2026-10-06T13:00:00.000Z');
   t.equal(of('PHY', 'A').length, 11, 'a day without lessons is left out');
   t.strictSame(conflicts.unmerged, { group: 0, lecturer: 0, room: 0 }, 'odd and even weeks never meet');
-  t.match(summary.patterns, { records: 4, events: 34, excepted: 1, daysFrom: null });
+  t.match(summary.patterns, { records: 4, events: 34, excepted: 1 });
 });
 
 test('weeks are read as people write them', async (t) => {
@@ -174,7 +179,7 @@ test('the other weekdays of a source tell what a short name or a number means', 
     return [
       ...dates,
       ...faults,
-      ...(summary.patterns?.daysFrom == null ? [] : [`from ${summary.patterns.daysFrom}`]),
+      ...(summary.patterns?.readings ?? []).flatMap((each) => (/^\d$/.test(each) ? [`from ${each}`] : [])),
     ].join(' ');
   };
   t.equal(await first(['ma', 'wo', 'vr']), '28 30 02', 'in Dutch, ma is Monday');
@@ -398,6 +403,45 @@ test('values of several meetings, groups and lessons come together', async (t) =
     fieldMap: { ...rules.fieldMap, lessonId: 'lesson' },
   });
   t.equal(joined.conflicts.merged.room, 0, 'a lessonId of the source counts for each date');
+});
+
+test('a change of records changes all dates of each, and reads weekdays as the whole load did', async (t) => {
+  const lesson = (id: string, day: number, weeks: string): object => ({
+    id,
+    day,
+    weeks,
+    start: '9:00',
+    end: '10:00',
+  });
+  const rules: ReadRules = {
+    identifiers: 'any',
+    timeZone: 'UTC',
+    terms: { autumn: { firstDay: '2026-09-28', weeks: 3 } },
+    when: { ...WHEN, dayOne: 'monday' },
+  };
+  const first = [lesson('a', 0, ''), lesson('b', 1, '1-2'), lesson('c', 2, '1')].map((each) =>
+    JSON.stringify(each),
+  );
+  const { image: served } = await loadImage(sourceOf(first.join('\n')), rules);
+  t.equal(served.summary.events, 6);
+  const task = {
+    task: 'patch',
+    name: 'test',
+    rules,
+    served,
+    past: [],
+    removals: ['a'],
+    version: '2',
+  } as const;
+  const bounds = { memoryBytesMax: 2 ** 29 };
+  const chunks = recordChunks([lesson('b', 1, '2-3'), lesson('d', 3, '3')]);
+  const done = (await runTaskHere({ ...task, bounds }, {}, chunks)) as { readonly image: typeof served };
+  const events = JSON.parse(Buffer.from(done.image.rows.bytes).toString()) as Record<string, unknown>[];
+  t.strictSame(
+    events.map(({ time }) => String(time).slice(5, 10)),
+    ['09-30', '10-06', '10-13', '10-15'],
+    'day 3 is Thursday, because days are counted from 0',
+  );
 });
 
 test('columns that are not served count once for each record', async (t) => {
