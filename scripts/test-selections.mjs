@@ -81,6 +81,7 @@ export const SLOW_SIZES = [
   'change/change.',
   'change/compare.',
   'change/history.',
+  'change/revisions.',
   'cli/development.',
   'cli/inspect-columns.',
   'cli/refresh.',

@@ -30,7 +30,7 @@ export function reviseEdit(base: SnapshotImage, { came, went }: EventEdit, nowMs
     const earlier = ordinal === -1 ? 0 : base.modified[ordinal]!;
     const isSame = ordinal !== -1 && isSameEvent(base, ordinal, event);
     const seconds = isSame ? earlier : ordinal === -1 ? own || nowS : laterRevision(own, earlier, nowS);
-    revised.set(event.id, { ...event, modified: seconds * 1000 });
+    revised.set(event.id, { ...event, modified: seconds * 1000 || null });
     if (!isSame) changes.add(event.id, snapshot.lessonOf(ordinal), event.lessonId ?? null);
   }
   for (const id of went) changes.add(id, snapshot.lessonOf(snapshot.ordinalOf(id)), null);
