@@ -23,6 +23,7 @@ import {
   proposeMap,
   shellQuoted,
 } from './propose-map.js';
+import type { QueryProposal } from './propose-query.js';
 import {
   createProgressLine,
   describeRejections,
@@ -43,6 +44,8 @@ export interface InspectOptions {
   readonly write?: string | undefined;
   /** Whether the file may be replaced. */
   readonly isForced: boolean;
+  /** The query that was made up for a database; null if the user named the rows. */
+  readonly proposed: QueryProposal | null;
 }
 
 /**
@@ -52,7 +55,7 @@ export interface InspectOptions {
 export async function inspect(
   source: readonly string[],
   reading: ReadingSettings,
-  { asJson, write, isForced }: InspectOptions,
+  { asJson, write, isForced, proposed }: InspectOptions,
 ): Promise<number> {
   const named = await readSource(source, reading);
   const rules = { ...named.rules, header: named.rules.header ?? 'guess' } as const;
@@ -91,14 +94,16 @@ export async function inspect(
       summary === null
         ? { source: { name: opened.name }, error: { code, message } }
         : { source, ...inspection, rejectionGroups: groupRejections(summary) };
-    writeOut(`${JSON.stringify({ ...facts, ...plainSeen(seen) }, null, 2)}\n`);
+    const query = proposed === null ? {} : { query: proposed };
+    writeOut(`${JSON.stringify({ ...facts, ...plainSeen(seen), ...query }, null, 2)}\n`);
   } else {
     const report =
       loaded === null || inspection === null
         ? []
         : describeLoad(opened.name, loaded, inspection, found, isWritten);
     const records = isWritten || named.isOfFile ? [] : describeRecords(seen.rules.records, named);
-    const paragraphs = [...report, ...records, ...describeColumns(seen, write)];
+    const query = proposed === null ? [] : describeQuery(proposed, seen.proposal === null, named.args);
+    const paragraphs = [...report, ...records, ...describeColumns(seen, write), ...query];
     if (paragraphs.length > 0) writeOut(`${paragraphs.join('\n\n')}\n`);
   }
   // What the proposal reads in another way was no fault of the source.
@@ -106,9 +111,30 @@ export async function inspect(
   const csv = loaded?.source.csv;
   const dialect = csv === undefined ? {} : rulesOfDialect(csv, named.rules);
   const written = { ...seen, rules: { ...seen.rules, header: named.rules.header, ...dialect } };
-  if (isWritten && canWrite) return await writeProposal(write, isForced, named, written);
+  if (isWritten && canWrite) return await writeProposal(write, isForced, named, written, reading);
   if (summary === null) throw failure;
   return summary.events === 0 ? EXIT_FAILURE : 0;
+}
+
+/** @param isServed whether the query needs no field map, which would come with the command */
+function describeQuery(
+  { identifiers, statements, notes }: QueryProposal,
+  isServed: boolean,
+  args: readonly string[],
+): string[] {
+  const options = identifiers === 'uuid' ? '' : ` --identifiers ${identifiers}`;
+  const command = [
+    'to serve the lessons with what other tables say of them, try:',
+    `  lectern serve ${args.join(' ')}${options} --dev`,
+    `  ${DEVELOPMENT_NOTE}`,
+  ];
+  const following = [
+    'to follow each change, set wal_level to logical, run this as the owner of the tables, and add --follow:',
+    ...statements.map((statement) => `  ${statement}`),
+  ];
+  const guesses =
+    notes.length === 0 ? [] : [['of the query:', ...notes.map((note) => `  ${note}`)].join('\n')];
+  return [...(isServed ? [command.join('\n')] : []), ...guesses, following.join('\n')];
 }
 
 function describeLoad(
@@ -137,6 +163,7 @@ async function writeProposal(
   isForced: boolean,
   { spec, from, hidden, isOfFile }: ReadSource,
   { proposal, columns, rules }: Seen,
+  { table, query }: ReadingSettings,
 ): Promise<number> {
   if (isOfFile)
     throw new LecternError('option-invalid', '--write takes a source, and this is a timetable file');
@@ -144,7 +171,10 @@ async function writeProposal(
     const reason = proposal === null ? 'it has no columns' : proposal.notes.join('; ');
     throw new LecternError('source-malformed', `no timetable file can be proposed: ${reason}`);
   }
-  const text = timetableText(path, { from, proposal, columns, rules });
+  const database = Object.fromEntries(
+    Object.entries({ table, query }).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  );
+  const text = timetableText(path, { from, proposal, columns, rules, database });
   await writeTimetable(path, text, isForced);
   const { map: fieldMap, when, terms, dateOrder, timeZone, identifiers } = proposal;
   const given = { fieldMap, when, terms, dateOrder, timeZone, identifiers };

@@ -11,10 +11,12 @@ import type { ReadingSettings, ServiceOptions } from '../options/option-types.js
 import { checkValue, resolveReading } from '../options/resolve.js';
 import type { Setting } from '../options/setting.js';
 import { COMMAND_READING_SETTINGS, SETTINGS, settingsOfCommand } from '../options/table.js';
+import { isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { VERSION } from '../version.js';
 import type { ExportOptions } from './export-command.js';
 import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
 import type { GenerateOptions } from './generate/events.js';
+import type { QueryProposal } from './propose-query.js';
 import { hasFlag, toOption, valuesOf } from './setting-options.js';
 import { addStoreCommands } from './store-commands.js';
 
@@ -123,13 +125,20 @@ function addInspect(program: Command, exit: (code: number) => void): void {
     .addHelpText('after', example('lectern inspect timetable.ndjson.gz'))
     .action(async (source: readonly string[], parsed: Record<string, unknown>) => {
       const { json, write, force, ...settings } = parsed;
-      const reading = readingOf(source, settings);
+      const proposed = await proposedFor(source, settings);
+      const { query, identifiers } = proposed ?? {};
+      const made =
+        proposed === null
+          ? {}
+          : { query, identifiers: settings.identifiers === 'uuid' ? identifiers : settings.identifiers };
+      const reading = readingOf(source, { ...settings, ...made });
       const { inspect } = await import('./inspect-command.js');
       exit(
         await inspect(source, reading, {
           asJson: json === true,
           write: write as string | undefined,
           isForced: force === true,
+          proposed,
         }),
       );
     });
@@ -221,6 +230,16 @@ function example(line: string): string {
 function withReading(command: Command): Command {
   for (const setting of COMMAND_READING_SETTINGS) command.addOption(toOption(setting));
   return command;
+}
+
+/** A query for a database of which no table is named; null for other sources. */
+async function proposedFor(
+  [address = '', ...others]: readonly string[],
+  { table, query, postgresPasswordFile }: Record<string, unknown>,
+): Promise<QueryProposal | null> {
+  if (others.length > 0 || !isPostgresAddress(address) || (table ?? query) !== undefined) return null;
+  const { proposeForDatabase } = await import('./propose-query.js');
+  return proposeForDatabase(address, postgresPasswordFile as string | undefined);
 }
 
 const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;

@@ -2,15 +2,16 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
-import { test } from 'tap';
+import { type Test, test } from 'tap';
 import { start } from '../cli/lectern.js';
 import { runHere } from '../cli/run-here.js';
 import { skip, startServer } from '../source/postgres/server.js';
+import { until } from '../waiting/until.js';
 
 const PAGE = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8');
 const ADDRESS = 'postgres://lectern@db.example.org/school';
 /** Events of each served command, in the order of the page. */
-const EVENTS = [2, 3, 1, 3];
+const EVENTS = [3, 2, 3, 1];
 
 function blocks(language: string): string[] {
   return [...PAGE.matchAll(/^```(\w+)\n(.*?)^```$/gms)]
@@ -28,6 +29,18 @@ function wordsOf(command: string): string[] {
 function patternOf(line: string): RegExp {
   const parts = line.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 'm');
+}
+
+/** The statement of the page that renames a room changes what the service answers. */
+async function showRenamedRoom(t: Test, greeting: string, client: pg.Client): Promise<void> {
+  const [, token] = /Bearer (\S+?)'/.exec(greeting) ?? [];
+  const [, origin] = /'(http:[^']*?)\/schedule/.exec(greeting) ?? [];
+  const rooms = async (): Promise<string> =>
+    (await fetch(`${origin}/schedule/rooms`, { headers: { authorization: `Bearer ${token}` } })).text();
+  t.match(await rooms(), 'A 101');
+  const [, statement = ''] = /Now `(UPDATE rooms [^`]*)`/.exec(PAGE) ?? [];
+  await client.query(statement);
+  await until(rooms, (seen) => seen.includes('A 102') && !seen.includes('A 101'));
 }
 
 test('the page on PostgreSQL', { skip }, async (t) => {
@@ -66,6 +79,8 @@ test('the page on PostgreSQL', { skip }, async (t) => {
       const service = start([...wordsOf(local(text)), '--port', '0']);
       const greeting = await service.printed(', loaded in');
       served.push(Number(/^([\d,]+) events?, loaded/m.exec(greeting)?.[1]));
+      if (text.includes('lesson_groups') && text.includes('--follow'))
+        await showRenamedRoom(t, greeting, client);
       service.child.kill('SIGTERM');
       t.equal((await service.ended).code, 0, first);
     }
