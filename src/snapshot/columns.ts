@@ -47,7 +47,10 @@ export class Column {
   constructor({ name, output }: CodedField, hash: KeyedHash) {
     this.name = name;
     this.#isOutput = output;
-    this.dictionary = new DictionaryBuilder(hash, new TextMemo(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX));
+    // Lessons hardly repeat.
+    const memo =
+      name === 'lessonId' ? null : new TextMemo<number>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+    this.dictionary = new DictionaryBuilder(hash, memo);
   }
 
   /** Gives NO_CODE to all events before `count` that have no code yet. */

@@ -11,6 +11,7 @@ import { isNothing, SINGLE_FIELDS } from './map-value.js';
 const ID = slotOf('id');
 const LESSON = slotOf('lessonId');
 const SINGLE_SLOTS = SINGLE_FIELDS.map((name) => slotOf(name as FieldName));
+const NONE: readonly number[] = [];
 const NO_NAMES: Names = namesOf([]);
 
 /**
@@ -47,7 +48,8 @@ interface Target {
 export class SeveralValues {
   readonly #target: Target;
   readonly #base: Int32Array;
-  readonly #lists = new TextMemo<readonly Item[]>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+  /** The different items of lists that are alone in their family. */
+  readonly #lone = new TextMemo<Varying['items']>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
 
   constructor(target: Target) {
     this.#target = target;
@@ -129,37 +131,51 @@ export class SeveralValues {
   /** Null if no field of the family has a list; a clause on the fault if lists of different lengths cannot be joined. */
   #varying(family: readonly number[]): Varying | null | string {
     const { row } = this.#target;
-    const slots = family.filter((slot) => row.kindOf(slot) === LIST);
-    if (slots.length === 0) return null;
-    const lists = slots.map((slot) => this.#itemsOf(row.textOf(slot)));
-    const length = Math.max(...lists.map((list) => list.length));
-    const odd = lists.findIndex((list) => list.length > 1 && list.length < length);
-    if (odd !== -1) {
-      const shown = lists
-        .map((list, n) => `${list.length} of ${namesOfSlots([slots[n] as number])}`)
-        .join(', ');
-      return `the record has ${shown}; expected a name for each identifier`;
-    }
-    const items = new Map<string, Item[]>();
-    for (let n = 0; n < length; n++) {
-      const item = lists.map((list) => list[list.length === 1 ? 0 : n] ?? null);
-      if (item.some((value) => value !== null))
-        items.set(item.length === 1 ? String(item[0]) : JSON.stringify(item), item);
-    }
-    return { slots, items: items.size === 0 ? [slots.map(() => null)] : [...items.values()] };
-  }
-
-  #itemsOf(json: string): readonly Item[] {
-    let items = this.#lists.get(json);
+    let slots = NONE;
+    for (const slot of family)
+      if (row.kindOf(slot) === LIST) slots = slots.length === 0 ? [slot] : [...slots, slot];
+    const [only] = slots;
+    if (only === undefined) return null;
+    if (slots.length > 1)
+      return joined(
+        slots,
+        slots.map((slot) => row.textOf(slot)),
+      );
+    const json = row.textOf(only);
+    let items = this.#lone.get(json);
     if (items === undefined) {
-      items = (JSON.parse(json) as Item[]).map((item) => {
-        const text = typeof item === 'string' ? item.trim() : item;
-        return typeof text === 'string' && isNothing(text) ? null : text;
-      });
-      this.#lists.set(json, items);
+      items = (joined(slots, [json]) as Varying).items;
+      this.#lone.set(json, items);
     }
-    return items;
+    return { slots, items };
   }
+}
+
+/** The items of lists that belong together by their place. A clause on the fault if they have different lengths. */
+function joined(slots: readonly number[], texts: readonly string[]): Varying | string {
+  const lists = texts.map(itemsOf);
+  const length = Math.max(...lists.map((list) => list.length));
+  const odd = lists.findIndex((list) => list.length > 1 && list.length < length);
+  if (odd !== -1) {
+    const shown = lists
+      .map((list, n) => `${list.length} of ${namesOfSlots([slots[n] as number])}`)
+      .join(', ');
+    return `the record has ${shown}; expected a name for each identifier`;
+  }
+  const items = new Map<string, Item[]>();
+  for (let n = 0; n < length; n++) {
+    const item = lists.map((list) => list[list.length === 1 ? 0 : n] ?? null);
+    if (item.some((value) => value !== null))
+      items.set(item.length === 1 ? String(item[0]) : JSON.stringify(item), item);
+  }
+  return { slots, items: items.size === 0 ? [slots.map(() => null)] : [...items.values()] };
+}
+
+function itemsOf(json: string): Item[] {
+  return (JSON.parse(json) as Item[]).map((item) => {
+    const text = typeof item === 'string' ? item.trim() : item;
+    return typeof text === 'string' && isNothing(text) ? null : text;
+  });
 }
 
 /** The canonical id that the source gave to a record; null if the record has none, or one that is refused. */
