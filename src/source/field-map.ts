@@ -494,6 +494,12 @@ export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
   return templates;
 }
 
+/** All that is read from records of one format: the columns of fields, and those of weekly patterns. */
+export function readTemplates(rules: ReadRules, format: string): Map<string, MapTemplate> {
+  const parts = [...patternColumns(rules)].map(([part, template]) => [`when.${part}`, template] as const);
+  return new Map([...mapOf(rules.fieldMap ?? {}, format), ...parts]);
+}
+
 /** The entries for one format. Entries under the format's name override entries for all formats. */
 function entriesOf(map: FieldMap, format: string): Map<string, MapValue> {
   const all = Object.entries(map);

@@ -3,7 +3,7 @@ import { FIELDS } from '../../model/fields.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { suggest } from '../../model/suggest.js';
 import { checkColumns } from '../column-watch.js';
-import { mapOf } from '../field-map.js';
+import { readTemplates } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
 import type { Catalogue } from '../source.js';
 import type { Database } from './database.js';
@@ -160,7 +160,7 @@ export function checkMappedColumns(
   name: string,
   isWhole: boolean,
 ): void {
-  const templates = mapOf(rules.fieldMap ?? {}, 'postgresql');
+  const templates = readTemplates(rules, 'postgresql');
   const isThere = (column: string): boolean =>
     columns.includes(column) || columns.includes(column.split('.')[0] as string);
   const missing = [...templates].flatMap(([field, template]) =>
@@ -171,6 +171,7 @@ export function checkMappedColumns(
   const lost = FIELDS.filter(
     (field) =>
       field.required &&
+      (rules.when === undefined || field.kind !== 'instant') &&
       !templates.has(field.name) &&
       !columns.includes(field.name) &&
       !(field.name === 'id' && rules.identifiers === 'derived'),

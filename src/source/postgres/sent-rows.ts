@@ -1,6 +1,6 @@
 import { FIELDS } from '../../model/fields.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import { type FieldTable, LEFT_OUT, MAPPED_FIELDS, mapOf, spellingsOf } from '../field-map.js';
+import { type FieldTable, LEFT_OUT, MAPPED_FIELDS, readTemplates, spellingsOf } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
 import type { BinaryColumn, BinaryForm } from './binary-rows.js';
 import type { Database } from './database.js';
@@ -22,9 +22,9 @@ const INSTANT_SLOTS = [...FIELDS.keys()].filter((slot) => FIELDS[slot]?.kind ===
  * The rows, with null in the columns that are neither fields nor named by the map: a load only lists the names of
  * these columns.
  */
-export function neededRows(rows: DescribedRows, { fieldMap = {} }: ReadRules): DescribedRows {
+export function neededRows(rows: DescribedRows, rules: ReadRules): DescribedRows {
   const { columns, select } = rows;
-  const named = [...mapOf(fieldMap, 'postgresql').values()].flatMap(columnsOf);
+  const named = [...readTemplates(rules, 'postgresql').values()].flatMap(columnsOf);
   const needed = new Set(
     [...MAPPED_FIELDS, ...named, ...named.map((name) => name.split('.')[0] as string)].flatMap(spellingsOf),
   );

@@ -49,6 +49,16 @@ test('every type gives the same events as its JSON', { skip }, async (t) => {
     t.equal(tooLarge.length, 2);
     t.equal(fast.image.summary.events, slow.image.summary.events + 2);
   }
+  await server.sql(
+    `CREATE TABLE plans AS SELECT 'a' AS id, 1 AS day, '09:00'::time AS start, '10:30'::time AS until, ARRAY[1, 3] AS weeks`,
+  );
+  const when = { day: 'day', start: 'start', end: 'until', weeks: 'weeks', dayOne: 'monday' } as const;
+  const terms = { autumn: { firstDay: '2026-09-28', weeks: 3 } };
+  const plans = postgresSource({ kind: 'postgres', url, table: 'plans' });
+  const { image } = await loadImage(plans, { identifiers: 'any', timeZone: 'UTC', when, terms });
+  t.match(image.summary, { events: 2, rejected: 0 }, 'weekdays and arrays of weeks');
+  const wrong = { identifiers: 'any', timeZone: 'UTC', when: { ...when, day: 'dya' }, terms } as const;
+  await t.rejects(loadImage(plans, wrong), { message: /"dya" \(for when\.day; did you mean "day"\?\)/ });
 });
 
 test('every type in every field gives the same image as its JSON', { skip }, async (t) => {
