@@ -69,14 +69,13 @@ export type RuleOption =
   | 'fieldMap'
   | 'dateOrder'
   | 'timeZone'
-  | 'encoding'
   | 'calendarFrom'
   | 'calendarTo';
 
 /** The settings of reading a source. */
 export type ReadingSettings = Pick<
   ResolvedSettings,
-  RuleOption | 'mapFile' | 'sourceHeaders' | 'table' | 'query' | 'postgresPasswordFile'
+  RuleOption | 'sourceHeaders' | 'table' | 'query'
 >;
 
 interface OptionsByPlace {

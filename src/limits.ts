@@ -351,8 +351,6 @@ export const TIMETABLE_FILE_BYTES_MAX: number = 256 * KIB;
 export const TIMETABLE_VALUES_MAX = 50_000;
 /** Levels of a timetable file; the deepest entry is on level 8. */
 export const TIMETABLE_DEPTH_MAX = 16;
-/** A field map has one short line a field. */
-export const MAP_FILE_BYTES_MAX: number = 64 * KIB;
 /** A password file of libpq, or certificates: the roots of all public authorities have 250 KB. */
 export const DATABASE_FILE_BYTES_MAX: number = 1024 * KIB;
 /** A row or a change that a database sends as one message: in pieces, joined, and as text, 32 MiB take 96 MiB. */

@@ -5,7 +5,7 @@ import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from '../options/option-types.js';
 import { optionsOf, resolveSettings } from '../options/resolve.js';
-import { sourceOf, withFieldMap } from '../options/source-of-settings.js';
+import { sourceOf } from '../options/source-of-settings.js';
 import { percentRejected } from '../refresh/gate.js';
 import { isPipe } from '../refresh/patience.js';
 import { emptyFilters, fieldLossOf, type SnapshotSummary } from '../snapshot/summary.js';
@@ -44,7 +44,7 @@ export async function startService(
   options: ServiceOptions,
   { log, onProgress }: { log?: Logger; onProgress?: (progress: LoadProgress) => void } = {},
 ): Promise<Service> {
-  const settings = await withFieldMap(resolveSettings(options));
+  const settings = resolveSettings(options);
   const { source, timetable: file } = sourceOf(settings);
   const isRegular = intervalSeconds({ ...settings, source }) > 0;
   const auth = authOf(settings);

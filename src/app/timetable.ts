@@ -452,7 +452,7 @@ function checkIdentity(given: unknown): IdentityValues | null {
   );
 }
 
-type RoomsOptions = Pick<Resolved<'openTimetable'>, 'identifiers' | 'encoding' | 'watch'>;
+type RoomsOptions = Pick<Resolved<'openTimetable'>, 'identifiers' | 'watch'>;
 
 type GivenRooms = string | PostgresSpec | RoomsSpec | readonly Room[] | undefined;
 
@@ -468,7 +468,7 @@ class KeptRooms {
    * @param onChange called when the rooms in the file have changed
    * @throws LecternError `option-invalid` for bad rooms that do not come from a file or database
    */
-  constructor(rooms: GivenRooms, { identifiers, encoding, watch }: RoomsOptions, onChange: () => void) {
+  constructor(rooms: GivenRooms, { identifiers, watch }: RoomsOptions, onChange: () => void) {
     if (rooms === undefined || Array.isArray(rooms)) {
       this.files = [];
       if (rooms !== undefined) this.table = roomsOf(rooms, identifiers);
@@ -476,9 +476,7 @@ class KeptRooms {
     }
     const given = rooms as Exclude<typeof rooms, readonly Room[]>;
     const { source, rules } =
-      typeof given === 'object' && 'rules' in given
-        ? given
-        : { source: given, rules: { identifiers, encoding } };
+      typeof given === 'object' && 'rules' in given ? given : { source: given, rules: { identifiers } };
     const readNow = async (signal: AbortSignal): Promise<RoomTable> =>
       typeof source === 'string'
         ? readRooms(source, rules, signal)

@@ -435,11 +435,8 @@ function commandOf(
   { records }: ReadRules,
   { source, reading, summary }: ProposalFacts,
 ): string {
-  // A map file with a wrong column makes every load fail.
-  const { mapFile, encoding, calendarFrom, calendarTo } = reading;
+  const { calendarFrom, calendarTo } = reading;
   const kept = Object.entries({
-    ...(summary === null ? {} : { 'map-file': mapFile }),
-    encoding,
     'calendar-from': calendarFrom,
     'calendar-to': calendarTo,
   });

@@ -1,12 +1,7 @@
 import type { ReadRules } from '../model/read-rules.js';
 import { isTimetableFile } from '../options/conditions.js';
 import type { ReadingSettings, RuleOption, TimetableOptions } from '../options/option-types.js';
-import {
-  databaseOptionsOf,
-  readRulesOf,
-  ruleOptionsOf,
-  withFieldMap,
-} from '../options/source-of-settings.js';
+import { databaseOptionsOf, readRulesOf, ruleOptionsOf } from '../options/source-of-settings.js';
 import { readTimetableFile } from '../options/timetable-file.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
 import { liftRules, parseSourceArgument, type SourceSpec, sourceOfSpec } from '../source/spec.js';
@@ -56,15 +51,14 @@ export async function readSource(
       hidden: [],
     };
   }
-  const settings = await withFieldMap(reading);
   const named = namedSource(text, reading);
-  const options = { source: named.spec, ...ruleOptionsOf(settings) };
-  return { ...named, rules: readRulesOf(settings), options, isOfFile: false };
+  const options = { source: named.spec, ...ruleOptionsOf(reading) };
+  return { ...named, rules: readRulesOf(reading), options, isOfFile: false };
 }
 
 /** @throws LecternError `option-invalid` */
 function namedSource(text: string | readonly string[], reading: ReadingSettings): NamedSource {
-  const { table, query, postgresPasswordFile, sourceHeaders = {} } = reading;
+  const { table, query, sourceHeaders = {} } = reading;
   const spec = parseSourceArgument(text, {
     environment: process.env,
     postgres: databaseOptionsOf(reading),
@@ -79,8 +73,8 @@ function namedSource(text: string | readonly string[], reading: ReadingSettings)
   const args = [
     ...shown.map(shellQuoted),
     ...headers.map(({ field }) => `--header ${shellQuoted(field)}`),
-    ...Object.entries({ table, query, 'postgres-password-file': postgresPasswordFile }).flatMap(
-      ([flag, value]) => (value === undefined ? [] : [`--${flag} ${shellQuoted(value)}`]),
+    ...Object.entries({ table, query }).flatMap(([flag, value]) =>
+      value === undefined ? [] : [`--${flag} ${shellQuoted(value)}`],
     ),
   ];
   const hidden: string[] = [];

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { publishTimetable } from '../app/publishing.js';
 import { LecternError } from '../errors.js';
 import { optionsOf, resolvePublisher } from '../options/resolve.js';
-import { sourceOf, withFieldMap } from '../options/source-of-settings.js';
+import { sourceOf } from '../options/source-of-settings.js';
 import { shownAddress, storeAddress } from '../store/store-address.js';
 import { carryOnWithoutOutput, endOnFaults, logFailure } from './faults.js';
 import { openLog } from './open-log.js';
@@ -22,7 +22,7 @@ export async function publish(given: Readonly<Record<string, unknown>>): Promise
   const stopGuarding = endOnFaults(log);
   const timer = setInterval(() => {}, ONCE_MS_MAX);
   try {
-    const settings = await withFieldMap(resolvePublisher(given));
+    const settings = resolvePublisher(given);
     const timetable = optionsOf('openTimetable', settings, {
       ...sourceOf(settings),
       gate: optionsOf('gate', settings),

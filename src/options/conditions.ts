@@ -85,12 +85,6 @@ export const POSTGRES: Condition = {
   words: 'no source is a PostgreSQL address (postgres://…)',
 };
 
-export const HTTP: Condition = {
-  holds: ({ source, pin }) =>
-    pin !== undefined || textsOf(source).some((text) => /^(?:https?|webcals?):\/\//i.test(text)),
-  words: 'no source is an http(s) or webcal address',
-};
-
 /** Only http(s) addresses of keys are fetched. */
 export const FETCHED_KEYS: Condition = {
   holds: ({ jwks }) => typeof jwks === 'string' && isAddress(jwks),

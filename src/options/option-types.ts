@@ -37,8 +37,6 @@ export interface TimetableOptions {
   readonly dateOrder?: DateOrder | undefined;
   /** Time zone of times without an offset, which are otherwise rejected, and of local days in queries. Value: an IANA time zone, such as Europe/Berlin. */
   readonly timeZone?: string | undefined;
-  /** Encoding of text files, such as windows-1252; default: UTF-8, or UTF-16 with a byte order mark. Value: an encoding that TextDecoder knows, such as utf-8, utf-16le or windows-1252. */
-  readonly encoding?: string | undefined;
   /** First day of the expansion of recurring events in calendars; default: one year before the load. Value: a date, such as 2026-09-01. */
   readonly calendarFrom?: string | undefined;
   /** First day after the expansion of recurring events in calendars; default: two years after the load. Value: a date, such as 2026-09-01. */
@@ -369,25 +367,15 @@ export interface ResolvedSettings {
   readonly unknownParameters: 'reject' | 'ignore';
   readonly cacheMb: number;
   readonly memoryMbMax?: number | undefined;
-  readonly upstreamTokenUrl?: string | undefined;
-  readonly upstreamClientId?: string | undefined;
-  readonly upstreamClientSecret?: string | undefined;
-  readonly upstreamClientSecretFile?: string | undefined;
-  readonly upstreamScope?: string | undefined;
-  readonly upstreamTokenOrigin?: string | undefined;
-  readonly lecturerIdsFile?: string | undefined;
   readonly sourceHeaders?: Readonly<Record<string, string>> | undefined;
   readonly identifiers: IdentifierMode;
   readonly fieldMap?: FieldMap | undefined;
-  readonly mapFile?: string | undefined;
   readonly dateOrder?: DateOrder | undefined;
   readonly timeZone?: string | undefined;
-  readonly encoding?: string | undefined;
   readonly calendarFrom?: string | undefined;
   readonly calendarTo?: string | undefined;
   readonly table?: string | undefined;
   readonly query?: string | undefined;
-  readonly postgresPasswordFile?: string | undefined;
   readonly versionQuery?: string | undefined;
   readonly follow: boolean;
   readonly refreshSeconds: number;
@@ -437,14 +425,13 @@ export type RuleOption =
   | 'fieldMap'
   | 'dateOrder'
   | 'timeZone'
-  | 'encoding'
   | 'calendarFrom'
   | 'calendarTo';
 
 /** The settings of reading a source. */
 export type ReadingSettings = Pick<
   ResolvedSettings,
-  RuleOption | 'mapFile' | 'sourceHeaders' | 'table' | 'query' | 'postgresPasswordFile'
+  RuleOption | 'sourceHeaders' | 'table' | 'query'
 >;
 
 interface OptionsByPlace {

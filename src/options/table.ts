@@ -28,7 +28,6 @@ import {
   FETCHED_KEYS,
   FROM_STORE,
   givenTwice,
-  HTTP,
   isTimetableFile,
   isUnsignedReplica,
   MAKE_KEYS,
@@ -40,14 +39,12 @@ import {
   textsOf,
 } from './conditions.js';
 import {
-  ADDRESS,
   ADMIN_TOKEN,
   amount,
   BASE_PATH,
   CLAIMS,
   count,
   DATE,
-  ENCODING,
   either,
   FIELD_MAP,
   given,
@@ -418,58 +415,6 @@ const DATA_SETTINGS: readonly Setting[] = inGroup('Data', OPEN, {
 });
 
 /** Header fields of requests to addresses. */
-const UPSTREAM_SETTINGS: readonly Setting[] = inGroup('Data', COMMAND_LINE, {
-  upstreamTokenUrl: {
-    // A source may hold a password.
-    isSecret: true,
-    kind: ADDRESS,
-    needs: [HTTP],
-    excludes: [PIN],
-    faults: {
-      '{upstreamTokenUrl} needs {upstreamClientId}, and one of {upstreamClientSecret} and {upstreamClientSecretFile}':
-        (values) =>
-          values.upstreamTokenUrl !== undefined &&
-          (values.upstreamClientId === undefined ||
-            (values.upstreamClientSecret === undefined) === (values.upstreamClientSecretFile === undefined)),
-    },
-    help: 'token endpoint (https://…) of an OAuth issuer, from which Lectern fetches tokens for its http(s) sources with client credentials',
-  },
-  upstreamClientId: {
-    kind: text('id'),
-    needs: ['upstreamTokenUrl'],
-    help: 'id of the client at the OAuth issuer',
-  },
-  upstreamClientSecret: {
-    isEnvironmentOnly: true,
-    isSecret: true,
-    kind: text('secret'),
-    needs: ['upstreamTokenUrl'],
-    help: 'secret of the client',
-  },
-  upstreamClientSecretFile: {
-    kind: PATH,
-    needs: ['upstreamTokenUrl'],
-    help: 'file with the secret of the client, read again when it changes',
-  },
-  upstreamScope: {
-    kind: text('scope'),
-    needs: ['upstreamTokenUrl'],
-    help: 'scope of the tokens; default: the default scope of the issuer',
-  },
-  upstreamTokenOrigin: {
-    isSecret: true,
-    kind: { ...ADDRESS, unit: 'origin', range: 'an http(s) address' },
-    needs: ['upstreamTokenUrl'],
-    help: 'origin that gets the tokens, such as https://host; needed if the http(s) sources have several origins',
-  },
-  lecturerIdsFile: {
-    flag: '--lecturer-ids',
-    kind: PATH,
-    excludes: [STORE, PIN, OF_THE_FILE],
-    help: 'JSON file of lecturer identifiers, {"name": "identifier"}, for sources that give only names of lecturers',
-  },
-});
-
 const ADDRESS_SETTINGS: readonly Setting[] = inGroup('Data', COMMAND_LINE, {
   sourceHeaders: {
     flag: '--header',
@@ -494,12 +439,6 @@ const READING_SETTINGS: readonly Setting[] = inGroup('Reading', OPEN, {
     excludes: [STORE, PIN, OF_THE_FILE],
     help: "column, path or template that gives a field, such as title=Subject, roomName=room.name or 'time={date}T{start}'; repeatable",
   },
-  mapFile: {
-    places: [],
-    kind: PATH,
-    excludes: [STORE, PIN, OF_THE_FILE],
-    help: 'JSON file with the entries of --map; entries under csv, icalendar, json or messagepack apply only to that format',
-  },
   dateOrder: {
     kind: oneOf('order', DATE_ORDERS, 'DateOrder'),
     excludes: [STORE, PIN, OF_THE_FILE],
@@ -509,11 +448,6 @@ const READING_SETTINGS: readonly Setting[] = inGroup('Reading', OPEN, {
     kind: TIME_ZONE,
     excludes: [OF_THE_FILE],
     help: 'time zone of times without an offset, which are otherwise rejected, and of local days in queries',
-  },
-  encoding: {
-    kind: ENCODING,
-    excludes: [STORE, PIN, OF_THE_FILE],
-    help: 'encoding of text files, such as windows-1252; default: UTF-8, or UTF-16 with a byte order mark',
   },
   calendarFrom: {
     kind: DATE,
@@ -545,10 +479,6 @@ const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES,
     help: 'table or view of the PostgreSQL sources; every row is an event',
   },
   query: { kind: { ...text('select'), range: 'a SELECT' }, help: 'SELECT to use instead of a table' },
-  postgresPasswordFile: {
-    kind: PATH,
-    help: 'file with the password of the PostgreSQL sources, read at each connection; default: the password from the address, PGPASSWORD, PGPASSFILE or ~/.pgpass',
-  },
 });
 
 /** When to read a PostgreSQL database again. */
@@ -567,8 +497,6 @@ const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databases', OF
         ({ follow, source }) =>
           follow === true && textsOf(source).length > 1 && textsOf(source).some(isPostgresAddress),
       '{follow} has no effect with {watch} off': ({ follow, watch }) => follow === true && watch === false,
-      '{follow} does not work with {lecturerIdsFile}': ({ follow, lecturerIdsFile }) =>
-        follow === true && lecturerIdsFile !== undefined,
     },
     help: 'follow the table, or the tables of the query, by logical replication: a committed change is read at once',
   },
@@ -701,7 +629,6 @@ export const COMMAND_READING_SETTINGS: readonly Setting[] = [
 export const SETTINGS: readonly Setting[] = [
   ...LISTENING_SETTINGS,
   ...DATA_SETTINGS,
-  ...UPSTREAM_SETTINGS,
   ...ADDRESS_SETTINGS,
   ...READING_SETTINGS,
   ...DATABASE_SETTINGS,

@@ -7,7 +7,19 @@ import { TERM_WEEKS_MAX } from '../limits.js';
 import { IDENTIFIER_MODES } from '../model/event.js';
 import { DATE_ORDERS, FIRST_DAYS, OTHERWISE } from '../model/read-rules.js';
 import { MAPPED_FIELDS } from '../source/field-map.js';
-import { amount, count, DATE, ENCODING, either, type Kind, oneOf, PATH, TIME_ZONE, text } from './kinds.js';
+import {
+  ADDRESS,
+  amount,
+  count,
+  DATE,
+  ENCODING,
+  either,
+  type Kind,
+  oneOf,
+  PATH,
+  TIME_ZONE,
+  text,
+} from './kinds.js';
 
 /** What an entry may hold: one value, a list, entries of its own, or a map with keys that the file chooses. */
 export type Shape =
@@ -148,7 +160,7 @@ const AUTH: Shape = {
   is: 'entries',
   type: 'SourceAuth',
   entries: entriesOf({
-    tokenUrl: [TEXT, { isRequired: true, help: 'token endpoint of the OAuth issuer, https://…' }],
+    tokenUrl: [ADDRESS, { isRequired: true, help: 'token endpoint of the OAuth issuer, https://…' }],
     clientId: [TEXT, { isRequired: true, help: 'id of the client at the issuer' }],
     clientSecret: [
       TEXT,

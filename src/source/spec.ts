@@ -150,8 +150,8 @@ export interface SourceArgumentOptions
   readonly postgres?: PostgresOptions | undefined;
   /** Values by name, or by origin and name: `https://host Authorization`. A value may be `Bearer file:PATH`. Default none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Tokens for all addresses, or for the addresses of one origin. Default none. */
-  readonly clientCredentials?: (ClientCredentials & { readonly origin?: string | undefined }) | undefined;
+  /** Tokens for the addresses, which have one origin. Default none. */
+  readonly clientCredentials?: ClientCredentials | undefined;
   /** The variables that `env:NAME` in header values stands for. Default: header values stay unchanged. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
@@ -172,12 +172,10 @@ export function parseSourceArgument(
   const originOf = ({ url }: HttpSpec): string => parseAddress(url).origin;
   const origins = [...new Set(bare.flatMap((each) => (each.kind === 'http' ? [originOf(each)] : [])))];
   const fieldsOf = headersByOrigin(headers, origins, environment);
-  const tokensOf = tokensByOrigin(clientCredentials, origins);
   const specs = bare.map((each): SourceSpec => {
     if (each.kind !== 'http') return each;
     const fields = fieldsOf(originOf(each));
-    const tokens = tokensOf(originOf(each));
-    return { ...each, ...(fields && { headers: fields }), ...(tokens && { clientCredentials: tokens }) };
+    return { ...each, ...(fields && { headers: fields }), ...(clientCredentials && { clientCredentials }) };
   });
   const [first, ...others] = specs;
   if (first === undefined) throw invalid('no source is given; expected at least one');
@@ -185,27 +183,6 @@ export function parseSourceArgument(
   // Reports wrong addresses and header fields at once.
   sourceOfSpec(spec);
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
-}
-
-/** The tokens go to the named origin, or to the only origin. */
-function tokensByOrigin(
-  given: SourceArgumentOptions['clientCredentials'],
-  origins: readonly string[],
-): (origin: string) => ClientCredentials | undefined {
-  if (given === undefined) return () => undefined;
-  const { origin: named, ...tokens } = given;
-  const target = named === undefined ? undefined : parseAddress(named, 'the origin of tokens').origin;
-  if (target !== undefined && !origins.includes(target)) {
-    throw invalid(
-      `tokens are for ${target}, but no source has this origin; expected one of ${origins.join(', ')}`,
-    );
-  }
-  if (target === undefined && origins.length > 1) {
-    throw invalid(
-      `sources are on several origins: ${origins.join(', ')}; name the one that the tokens are for`,
-    );
-  }
-  return (origin) => (target === undefined || origin === target ? tokens : undefined);
 }
 
 function parseOne(

@@ -37,13 +37,18 @@ test(`a chain needs no help for ${LIVES} lives of its tokens, of ${TOKEN_SECONDS
   const { log, lines } = keptLog();
   const second = await startService(
     {
-      source: `${first.baseUrl}/schedule/all`,
+      source: {
+        kind: 'http',
+        url: `${first.baseUrl}/schedule/all`,
+        clientCredentials: {
+          tokenUrl: issuer.tokenAddress,
+          clientId: CLIENT.id,
+          clientSecret: CLIENT.secret,
+        },
+      },
       port: 0,
       refreshSeconds: 0.5,
       hs256Secret: SECRET,
-      upstreamTokenUrl: issuer.tokenAddress,
-      upstreamClientId: CLIENT.id,
-      upstreamClientSecret: CLIENT.secret,
     },
     { log },
   );

@@ -121,15 +121,14 @@ test(`no refresh fails with tokens of an issuer for ${CHAIN_MS / 1000} s`, async
   const source = await startFirst(t, issuer);
   const issuing = await startIssuer(t, issuer);
   const { log, lines } = keptLog();
+  const tokenUrl = `${issuing.origin}/token`;
+  const clientCredentials = { tokenUrl, clientId: 'replica', clientSecret: CLIENT_SECRET };
   const second = await startService(
     {
-      source,
+      source: { kind: 'http', url: source, clientCredentials },
       port: 0,
       refreshSeconds: 0.1,
       hs256Secret: SECRET,
-      upstreamTokenUrl: `${issuing.origin}/token`,
-      upstreamClientId: 'replica',
-      upstreamClientSecret: CLIENT_SECRET,
     },
     { log },
   );

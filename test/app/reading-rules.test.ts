@@ -296,7 +296,6 @@ const FAULTS: readonly [options: object, message: RegExp][] = [
   [{ timeZone: 'Berlin' }, /timeZone is "Berlin": there is no such time zone; did you mean Europe\/Berlin\?/],
   [{ timeZone: 'Mars/Olympus' }, /it must be an IANA time zone, such as Europe\/Berlin/],
   [{ dateOrder: 'ydm' }, /dateOrder is "ydm": it must be ymd, dmy or mdy/],
-  [{ encoding: 'utf-9' }, /it must be an encoding that TextDecoder knows/],
   [{ calendarFrom: '2024-02-30' }, /calendarFrom is "2024-02-30": 2024-02 has no day 30/],
   [{ calendarTo: '1.9.2024' }, /calendarTo is "1\.9\.2024": it must be a date, such as 2026-09-01/],
   [{ calendarFrom: '2024-09-01', calendarTo: '2024-09-01' }, /^calendarFrom must be before calendarTo$/],

@@ -163,9 +163,10 @@ test('a client secret of a source is changed under load', async (t) => {
   });
   const path = join(t.testdir({}), 'secret');
   await changeUnderLoad(t, path, gate, {
-    source: `${origin}/all`,
-    upstreamTokenUrl: `${origin}/token`,
-    upstreamClientId: 'replica',
-    upstreamClientSecretFile: path,
+    source: {
+      kind: 'http',
+      url: `${origin}/all`,
+      clientCredentials: { tokenUrl: `${origin}/token`, clientId: 'replica', clientSecret: { file: path } },
+    },
   });
 });

@@ -231,7 +231,6 @@ test('options of replicas are refused for other sources, and options of reading 
   for (const options of [
     { fieldMap: { title: 'x' } },
     { dateOrder: 'dmy' },
-    { encoding: 'latin1' },
     { calendarTo: '2027-01-01' },
   ] as const) {
     const [name] = Object.keys(options);

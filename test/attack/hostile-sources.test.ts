@@ -11,11 +11,11 @@ import t, { test } from 'tap';
 import { parseRevocations } from '../../src/auth/feed-revocations.js';
 import { parseEnrolments } from '../../src/auth/identity.js';
 import { LecternError } from '../../src/errors.js';
+import { readTimetableFile } from '../../src/options/timetable-file.js';
 import { RefusedLoad } from '../../src/snapshot/intake-bounds.js';
 import { filesOfGlob } from '../../src/source/find-files.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
 import { parseLinks } from '../../src/source/http/link.js';
-import { readFieldMap } from '../../src/source/map-file.js';
 import { readRooms } from '../../src/source/rooms-file.js';
 import type { Source } from '../../src/source/source.js';
 import { withOwnRules } from '../../src/source/spec.js';
@@ -103,14 +103,17 @@ const OTHERS: Readonly<Record<string, Hostile>> = {
     (bytes) => `[${repeated(bytes, '{"id":7,"name":8},')}1]`,
     (path) => readRooms(path, { identifiers: 'uuid' }),
   ),
-  'field map: a long name': fileOf(
-    (bytes) => JSON.stringify({ [repeated(bytes, 'titel')]: 'x' }),
-    (mapFile) => readFieldMap({ mapFile }),
+  'timetable file: a long name': fileOf(
+    (bytes) => JSON.stringify({ sources: [{ from: 'x', fields: { [repeated(bytes, 'titel')]: 'x' } }] }),
+    readTimetableFile,
   ),
-  'field map: braces': fileOf(
-    (bytes) => JSON.stringify({ title: repeated(bytes, '{{') }),
-    (mapFile) => readFieldMap({ mapFile }),
+  'timetable file: braces': fileOf(
+    (bytes) => JSON.stringify({ sources: [{ from: 'x', fields: { title: repeated(bytes, '{{') } }] }),
+    readTimetableFile,
   ),
+  'timetable file: open brackets': fileOf((bytes) => `sources: ${repeated(bytes, '[')}`, readTimetableFile),
+  'timetable file: anchors': fileOf((bytes) => `a: ${repeated(bytes, '&a ')}`, readTimetableFile),
+  'timetable file: quotes': fileOf((bytes) => `a: "${repeated(bytes, '\\x41')}`, readTimetableFile),
   'lecturers: a name of marks': fileOf((bytes) => `{"${repeated(bytes, MARKS)}":"x"}`, readLecturers),
   'lecturers: open brackets': fileOf((bytes) => `{"a":${repeated(bytes, '[')}`, readLecturers),
   'enrolments: a value of marks': (bytes) => {

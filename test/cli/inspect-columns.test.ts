@@ -26,14 +26,13 @@ function optionsOf(stdout: string): string[] {
   return words.filter((word) => word !== '--dev');
 }
 
-test('a German timetable in every encoding loads with the proposal of inspect', async (t) => {
-  for (const [encoding, bytes, given] of [
-    ['UTF-8', Buffer.from(TEXT), []],
-    ['UTF-16', Buffer.from(`\ufeff${TEXT}`, 'utf16le'), []],
-    ['windows-1252', Buffer.from(TEXT, 'latin1'), ['--encoding', 'windows-1252']],
+test('a German timetable in UTF-8 and UTF-16 loads with the proposal of inspect', async (t) => {
+  for (const [encoding, bytes] of [
+    ['UTF-8', Buffer.from(TEXT)],
+    ['UTF-16', Buffer.from(`\ufeff${TEXT}`, 'utf16le')],
   ] as const) {
     const path = fileOf(t, 'stundenplan.csv', bytes);
-    const seen = await runHere(t, ['inspect', path, ...given]);
+    const seen = await runHere(t, ['inspect', path]);
     t.match(seen, { code: 1, stderr: '' }, encoding);
     t.match(seen.stdout, /^events +0$/m);
     t.match(seen.stdout, /^ {2}2 missing-field\n {4}line 2 \(record 1\): id is missing/m);

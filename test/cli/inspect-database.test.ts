@@ -1,7 +1,5 @@
 /** The commands that inspect proposes for a database run when they are pasted into a shell. */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { skip, startServer } from '../source/postgres/server.js';
 import { start } from './lectern.js';
@@ -39,9 +37,7 @@ function pasted(t: Test, stdout: string): string[] {
 test('the command that inspect proposes for a database runs when it is pasted', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end), { auth: 'scram-sha-256' });
   await server.sql(`ALTER ROLE postgres PASSWORD '${PASSWORD}'; ${TABLES}`);
-  const folder = t.testdir({});
-  const passwordFile = join(folder, 'a password');
-  writeFileSync(passwordFile, PASSWORD);
+  const env = { PGPASSWORD: PASSWORD };
   const joined = `SELECT l.*, p.lesson, p.team FROM lessons l JOIN pairs p ON p.lesson = l.lesson_no`;
   const cases: readonly (readonly [rows: readonly string[], has: RegExp, hasNot: RegExp | null])[] = [
     [['--table', 'lessons'], /--map id=lesson_no .*--identifiers derived/, null],
@@ -55,13 +51,13 @@ test('the command that inspect proposes for a database runs when it is pasted', 
   ];
   for (const [rows, has, hasNot] of cases) {
     await t.test(rows.join(' '), async (t) => {
-      const argv = ['inspect', server.url(), ...rows, '--postgres-password-file', passwordFile];
-      const { stdout, stderr } = await runHere(t, argv);
+      const argv = ['inspect', server.url(), ...rows];
+      const { stdout, stderr } = await runHere(t, argv, env);
       t.match(stdout, has);
       if (hasNot !== null) t.notMatch(/^ {2}lectern serve .*/m.exec(stdout)?.[0], hasNot);
       t.notMatch(stdout + stderr, PASSWORD);
       const [, ...words] = pasted(t, stdout).filter((word) => word !== '--dev');
-      const served = await runHere(t, ['inspect', ...words, '--json']);
+      const served = await runHere(t, ['inspect', ...words, '--json'], env);
       t.match(JSON.parse(served.stdout), { summary: { events: ROWS, rejected: 0 }, proposal: null });
       if (rows[1] === 'lessons') t.notMatch(served.stdout, /M[0-2] +"/, 'char(n) has no padding');
     });
@@ -83,11 +79,11 @@ test('the command that inspect proposes for a database runs when it is pasted', 
     const map = ['--map', 'id=nr', '--map', 'time=start_time', '--map', 'endTime=end_time'];
     for (const identifiers of ['any', 'derived']) {
       const argv = ['inspect', server.url(), '--table', 'numbers', ...map, '--identifiers', identifiers];
-      const { stdout } = await runHere(t, [...argv, '--postgres-password-file', passwordFile]);
+      const { stdout } = await runHere(t, argv, env);
       t.match(stdout, /^ {4}record with id "7": endTime/m, identifiers);
     }
     const wrong = ['inspect', server.url(), '--table', 'numbers', ...map, '--json'];
-    const { stdout } = await runHere(t, [...wrong, '--postgres-password-file', passwordFile]);
+    const { stdout } = await runHere(t, wrong, env);
     t.match(JSON.parse(stdout).summary.rejections[0], { position: { id: /^\d+$/ }, field: 'id' });
   });
 });

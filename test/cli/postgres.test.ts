@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
@@ -20,8 +20,6 @@ test('a database is used from the command line', { skip }, async (t) => {
     ALTER ROLE postgres PASSWORD '${PASSWORD}'; CREATE PUBLICATION lectern FOR TABLE events;`);
   const folder = mkdtempSync(join(tmpdir(), 'lectern-cli-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
-  const passwordFile = join(folder, 'password');
-  writeFileSync(passwordFile, PASSWORD);
   const bare = server.url();
   const full = bare.replace('@', `:${PASSWORD}@`);
 
@@ -61,7 +59,7 @@ test('a database is used from the command line', { skip }, async (t) => {
       '--output',
       output,
     ];
-    const { code, stderr } = await runHere(t, [...argv, '--postgres-password-file', passwordFile]);
+    const { code, stderr } = await runHere(t, argv.with(1, full));
     t.equal(code, 0, stderr);
     t.equal(readFileSync(output, 'utf8').trim().split('\r\n').length, 2);
     const refused = await runHere(t, argv);

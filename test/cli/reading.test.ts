@@ -57,18 +57,6 @@ test('explain takes the same settings, and source texts for derived identifiers'
   t.match(stdout, '1 event of 2');
 });
 
-test('a map may be in a file; the command line overrides it', async (t) => {
-  const map = file('map.json', {
-    title: 'Etage',
-    time: '{Datum} {Von}',
-    json: { endTime: '{Datum} {Bis}', roomId: 'Raum.Name' },
-    csv: { title: 'Thema' },
-  });
-  const { stdout } = await runHere(t, ['inspect', ROWS, '--map-file', map, '--map', 'title=Fach', ...RULES]);
-  t.match(stdout, /^events +2$/m);
-  t.match(stdout, /^roomId +2 /m);
-});
-
 test('variables are equivalent to flags, with one map entry a line', async (t) => {
   const env = {
     LECTERN_MAP: 'title=Fach\ntime={Datum} {Von}\nendTime={Datum} {Bis}\n',
@@ -102,19 +90,6 @@ const WRONG: readonly [argv: readonly string[], message: RegExp][] = [
     ['--calendar-from', '2026-09-01', '--calendar-to', '2025-09-01'],
     /^error: --calendar-from must be before --calendar-to$/m,
   ],
-  [
-    ['--map-file', join(folder, 'absent.json')],
-    /^error: the field map .*absent\.json cannot be read: there is no such file/m,
-  ],
-  [
-    ['--map-file', ROWS],
-    /^error: the field map .*rows\.json: expected an object of the form \{"field": "column"\}$/m,
-  ],
-  [
-    ['--map-file', file('wrong.json', { titlle: 'x' })],
-    /^error: the field map .*wrong\.json is invalid: there is no field/m,
-  ],
-  [['--map-file', file('cut.json', '{"title":')], /^error: .*cut\.json: it is not JSON/m],
 ];
 
 for (const [argv, message] of WRONG) {

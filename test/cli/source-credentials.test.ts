@@ -11,14 +11,6 @@ const HIDDEN = 'a value that no message shows';
 
 const CASES: readonly (readonly [argv: readonly string[], message: RegExp])[] = [
   [
-    [...ADDRESS, '--upstream-token-url', 'https://issuer.example/'],
-    /--upstream-token-url needs --upstream-client-id, and one of LECTERN_UPSTREAM_CLIENT_SECRET and /,
-  ],
-  [
-    [...ADDRESS, '--upstream-client-id', 'me'],
-    /--upstream-client-id has no effect without --upstream-token-url/,
-  ],
-  [
     [...ADDRESS, '--header', `https://other.example X-Key: ${HIDDEN}`],
     /header X-Key is for https:\/\/other\.example, but no source has this origin; expected one of http:\/\/127/,
   ],

@@ -101,18 +101,6 @@ const USAGE: readonly Case[] = [
     message: /encoding of the value is broken.*did you mean studyGroup\?; roomId: .*; limit: "0" is not/,
   },
   {
-    name: 'map of lecturers that does not exist',
-    argv: ['serve', DEMO, '--dev', '--port', '0', '--lecturer-ids', 'no-such-map'],
-    code: 1,
-    message: /the map of lecturer identifiers no-such-map cannot be read: there is no such file$/m,
-  },
-  {
-    name: 'map of lecturers that has no texts',
-    argv: ['serve', DEMO, '--dev', '--port', '0', '--lecturer-ids', 'tsconfig.json'],
-    code: 1,
-    message: /the identifier of "\w+" is not a string$/m,
-  },
-  {
     name: 'enrolments that do not exist',
     argv: ['serve', DEMO, '--dev', '--port', '0', '--enrolments', 'no-such-map'],
     code: 1,
@@ -293,7 +281,6 @@ test('options without effect are refused', async (t) => {
     ],
     [['x', '--access-log', '0.1', '--log-level', 'silent'], /--access-log has no effect/],
     [['--pin', 'x', '--snapshot-file', 'y'], /--snapshot-file has no effect with --pin/],
-    [['--pin', 'x', '--lecturer-ids', 'y'], /--lecturer-ids has no effect with --pin/],
     [['--pin', 'x', '--stale-seconds-max', '9'], /--stale-seconds-max has no effect with --pin/],
     [['--pin', 'x', '--shrink-percent-max', '9'], /--shrink-percent-max has no effect with --pin/],
     [['--pin', 'x', '--reject-percent-max', '9'], /--reject-percent-max has no effect with --pin/],

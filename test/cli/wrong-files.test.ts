@@ -13,7 +13,6 @@ test('messages show at most eight characters of a secret that is given as a sour
     [['inspect', file], 'a5dec0ff'],
     [['serve', file, '--dev', '--port', '0'], 'a5dec0ff'],
     [['serve', DEMO, '--dev', '--port', '0', '--enrolments', file], 'a'],
-    [['serve', DEMO, '--dev', '--port', '0', '--lecturer-ids', file], 'a'],
   ] as const) {
     const outcome = await runHere(t, argv);
     assertOneLine(t, outcome, 1, new RegExp(`line 1, column 1: found [^"]*"${shown}"`), argv.join(' '));

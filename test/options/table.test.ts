@@ -201,10 +201,6 @@ test('secrets are never repeated', async (t) => {
 });
 
 test('settings with an effect are accepted', (t) => {
-  const token = { upstreamTokenUrl: 'https://issuer/', upstreamClientId: 'me', upstreamClientSecret: 'x' };
-  for (const source of ['https://host/', 'webcal://host/a.ics', 'WEBCALS://host/a.ics'])
-    t.doesNotThrow(() => resolveSettings({ source, ...token }), source);
-  t.throws(() => resolveSettings({ source: 'file', ...token }), /has no effect/);
   for (const logLevel of ['trace', 'debug', 'info'] as const)
     t.doesNotThrow(() => resolveSettings({ source: 'file', accessLog: 1, logLevel }), logLevel);
   t.end();

@@ -76,7 +76,7 @@ export function readContentLine(
     const line = bytes.subarray(start, end);
     if (!isAscii(line)) {
       if (!isUtf8(line))
-        return 'it holds bytes that are not UTF-8; if it has another encoding, set encoding (on the command line --encoding windows-1252)';
+        return 'it holds bytes that are not UTF-8; if it has another encoding, in a timetable file, give encoding: windows-1252';
       encoding = 'utf8';
     }
   }

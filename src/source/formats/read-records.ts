@@ -383,7 +383,8 @@ function describe(head: Buffer, text: string, start: number): string {
   if (known?.[1] === ZIP) return describeZip(head.toString('latin1', start, start + DESCRIBED_BYTES));
   if (known !== undefined) return known[1];
   const utf16 = UTF_16.find(([pattern]) => pattern.test(bytes));
-  if (utf16 !== undefined) return `UTF-16 text without a byte order mark: give --encoding ${utf16[1]}`;
+  if (utf16 !== undefined)
+    return `UTF-16 text without a byte order mark: in a timetable file, give encoding: ${utf16[1]}`;
   if (head.toString('latin1', TAR_MARK_AT, TAR_MARK_AT + 5) === 'ustar') return 'a tar archive: unpack it';
   const line = text.slice(0, text.search(/[\r\n]|$/));
   if (/^[^\p{Cc}\ufffd]+$/u.test(line)) {

@@ -124,10 +124,10 @@ export function foreignText(head: Buffer): string | null {
 /** The remedy for bytes that are not text. */
 export function expectedText(bytes: Buffer, encoding?: string): string {
   if (encoding !== undefined)
-    return `expected ${encoding} text; give --encoding with the right name, ${EXAMPLES}`;
+    return `expected ${encoding} text; give the right encoding in a timetable file, ${EXAMPLES}`;
   const hint = looksWestern(bytes)
-    ? 'it looks like windows-1252 (Latin 1): give --encoding windows-1252'
-    : `if all of it has another encoding, give --encoding with its name, ${EXAMPLES}`;
+    ? 'it looks like windows-1252 (Latin 1): in a timetable file, give encoding: windows-1252'
+    : `if all of it has another encoding, give it as encoding in a timetable file, ${EXAMPLES}`;
   return `expected UTF-8 text; ${hint}`;
 }
 

@@ -54,7 +54,7 @@ export function describeConnection(
   const problem = ((): string => {
     if (error instanceof Hang) return `${where} was not ready in time: ${message}`;
     if (/client password must be a string/.test(message))
-      return `the server asks for a password for ${quoteName(user)}; give it as PGPASSWORD, in a file (--postgres-password-file) or in .pgpass`;
+      return `the server asks for a password for ${quoteName(user)}; give it as PGPASSWORD, or in the file of PGPASSFILE or ~/.pgpass`;
     if (code === '42501' && /replication role|WAL sender/i.test(message))
       return `${quoteName(user)} may not replicate; run as a superuser: ALTER ROLE "${user.replaceAll('"', '""')}" REPLICATION; the server says: ${message}`;
     if (code === '28P01') return `the server refuses the password of ${quoteName(user)}`;

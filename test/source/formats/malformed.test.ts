@@ -37,7 +37,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   'calendar-cut.ics': 'the source ends inside VCALENDAR; expected END:VCALENDAR',
   'column-twice.csv': 'line 1: columns 2 and 4 are both called time; expected different names',
   'latin-1.csv':
-    'line 3 holds the byte dc, which is not UTF-8; expected UTF-8 text; it looks like windows-1252 (Latin 1): give --encoding windows-1252',
+    'line 3 holds the byte dc, which is not UTF-8; expected UTF-8 text; it looks like windows-1252 (Latin 1): in a timetable file, give encoding: windows-1252',
   'no-header.csv':
     'line 1: it looks like data, not like a header: found "00000001-0000-4000-8000-000000000000"; expected the names of the columns, or, in a timetable file, header: with their names',
   'spreadsheet.ods': `line 1, column 1: found a LibreOffice spreadsheet (.ods): ${SAVE_AS}; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped`,
@@ -65,7 +65,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   'twice.gz':
     'line 1, column 1: found gzip data inside gzip data: unpack it once; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'utf-16.txt':
-    'line 1, column 1: found UTF-16 text without a byte order mark: give --encoding utf-16le; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
+    'line 1, column 1: found UTF-16 text without a byte order mark: in a timetable file, give encoding: utf-16le; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'white-space.ndjson':
     'the source is empty but for white space; expected NDJSON, a JSON array, MessagePack, iCalendar or CSV with a header line, plain or gzipped',
   'zip.bin':

@@ -8,11 +8,27 @@ const inUtf16be = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16(
 const TAR = Buffer.concat([Buffer.from('a.csv'.padEnd(257, '\0')), Buffer.from('ustar\x0000')]);
 
 const FILES: readonly (readonly [name: string, bytes: Buffer, problem: RegExp])[] = [
-  ['UTF-16', Buffer.from(CSV, 'utf16le'), /found UTF-16 text .*: give --encoding utf-16le;/],
-  ['UTF-16, the other way round', inUtf16be(CSV), /found UTF-16 text .*: give --encoding utf-16be;/],
-  ['JSON in UTF-16', Buffer.from('[{"id":1}]', 'utf16le'), /give --encoding utf-16le;/],
-  ['JSON in UTF-16, the other way round', inUtf16be('{"id":1}'), /give --encoding utf-16be;/],
-  ['a calendar in UTF-16', Buffer.from('BEGIN:VCALENDAR\r\n', 'utf16le'), /give --encoding utf-16le;/],
+  [
+    'UTF-16',
+    Buffer.from(CSV, 'utf16le'),
+    /found UTF-16 text .*: in a timetable file, give encoding: utf-16le;/,
+  ],
+  [
+    'UTF-16, the other way round',
+    inUtf16be(CSV),
+    /found UTF-16 text .*: in a timetable file, give encoding: utf-16be;/,
+  ],
+  ['JSON in UTF-16', Buffer.from('[{"id":1}]', 'utf16le'), /in a timetable file, give encoding: utf-16le;/],
+  [
+    'JSON in UTF-16, the other way round',
+    inUtf16be('{"id":1}'),
+    /in a timetable file, give encoding: utf-16be;/,
+  ],
+  [
+    'a calendar in UTF-16',
+    Buffer.from('BEGIN:VCALENDAR\r\n', 'utf16le'),
+    /in a timetable file, give encoding: utf-16le;/,
+  ],
   ['a tar archive', TAR, /found a tar archive: unpack it;/],
   ['a 7z archive', Buffer.from('377abcaf271c0004', 'hex'), /found a 7z archive: unpack it;/],
   ['a RAR archive', Buffer.from('Rar!\x1a\x07\x01\x00'), /found a RAR archive: unpack it;/],

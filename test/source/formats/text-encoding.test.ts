@@ -121,7 +121,7 @@ test('invalid bytes of an encoding cost only their record', async (t) => {
   t.match(japanese.faults, [/^3 malformed-text: the record holds bytes that are not shift_jis/]);
 });
 
-const WESTERN_HINT = 'it looks like windows-1252 (Latin 1): give --encoding windows-1252';
+const WESTERN_HINT = 'it looks like windows-1252 (Latin 1): in a timetable file, give encoding: windows-1252';
 
 test('the message for CSV in another encoding names it', async (t) => {
   for (const [text, message] of [
@@ -135,7 +135,7 @@ test('the message for CSV in another encoding names it', async (t) => {
     ],
     [
       'id;title\n1;ÀÁÂÃÄÅ ÆÇÈÉ\n',
-      /expected UTF-8 text; if all of it has another encoding, give --encoding with its name, such as/,
+      /expected UTF-8 text; if all of it has another encoding, give it as encoding in a timetable file, such as/,
     ],
   ] as const) {
     const failure = await failureOf(titlesOf(western(text), {}));
