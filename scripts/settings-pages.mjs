@@ -73,10 +73,7 @@ export type RuleOption =
   | 'calendarTo';
 
 /** The settings of reading a source. */
-export type ReadingSettings = Pick<
-  ResolvedSettings,
-  RuleOption | 'sourceHeaders' | 'table' | 'query'
->;
+export type ReadingSettings = Pick<ResolvedSettings, RuleOption | 'sourceHeaders' | 'table' | 'query'>;
 
 interface OptionsByPlace {
 ${Object.entries(OBJECTS)

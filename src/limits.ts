@@ -349,6 +349,8 @@ export const RECORDS_SHOWN_MAX = 10;
 export const TIMETABLE_FILE_BYTES_MAX: number = 256 * KIB;
 /** Values of a timetable file, those that its aliases repeat included: one for each two bytes of a line of 13. */
 export const TIMETABLE_VALUES_MAX = 50_000;
+/** Faults of a timetable file that a message lists. */
+export const TIMETABLE_FAULTS_MAX = 50;
 /** Levels of a timetable file; the deepest entry is on level 8. */
 export const TIMETABLE_DEPTH_MAX = 16;
 /** A password file of libpq, or certificates: the roots of all public authorities have 250 KB. */

@@ -429,10 +429,7 @@ export type RuleOption =
   | 'calendarTo';
 
 /** The settings of reading a source. */
-export type ReadingSettings = Pick<
-  ResolvedSettings,
-  RuleOption | 'sourceHeaders' | 'table' | 'query'
->;
+export type ReadingSettings = Pick<ResolvedSettings, RuleOption | 'sourceHeaders' | 'table' | 'query'>;
 
 interface OptionsByPlace {
   readonly openTimetable: TimetableOptions;

@@ -1,7 +1,7 @@
 /** Reads YAML 1.2, of which JSON is a part, as plain values with their places. */
 import type { Node, ParsedNode } from 'yaml';
 import { LecternError } from '../errors.js';
-import { TIMETABLE_DEPTH_MAX, TIMETABLE_VALUES_MAX } from '../limits.js';
+import { TIMETABLE_DEPTH_MAX, TIMETABLE_FAULTS_MAX, TIMETABLE_VALUES_MAX } from '../limits.js';
 import { type Written, within } from './timetable-check.js';
 
 export interface ReadYaml extends Written {
@@ -12,11 +12,9 @@ export interface ReadYaml extends Written {
 
 /** Messages in place of those of the parser, which are for its programmers. */
 const PROBLEMS: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: 'this key is given twice; expected one of the two',
   TAB_AS_INDENT: 'a tab indents this line; expected spaces',
   MULTIPLE_DOCS: 'a second document begins here; expected one timetable in a file',
   TAG_RESOLVE_FAILED: 'this tag is not known; expected a plain value',
-  BAD_ALIAS: 'this alias names no anchor before it',
   BLOCK_AS_IMPLICIT_KEY:
     'a key with a value begins within another value; check the colon and the indentation',
 };
@@ -27,31 +25,43 @@ const PROBLEMS: Readonly<Record<string, string>> = {
  */
 export async function readYaml(text: string, name: string): Promise<ReadYaml> {
   // Other timetables need no parser of YAML.
-  const { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } = await import('yaml');
+  const { Lexer, LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } = await import('yaml');
+  const deep = tooDeepAt(new Lexer().lex(text));
+  if (deep !== null) {
+    const lines = text.slice(0, deep).split('\n');
+    throw tooDeep(`${name}:${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`);
+  }
   const lineCounter = new LineCounter();
   const placeAt = (offset: number): string => {
     const { line, col } = lineCounter.linePos(offset);
     return `${name}:${line}:${col}`;
   };
-  const options = { version: '1.2', schema: 'core', lineCounter, prettyErrors: false } as const;
-  const document = readable(name, () => parseDocument(text, options));
+  const options = {
+    version: '1.2',
+    schema: 'core',
+    lineCounter,
+    prettyErrors: false,
+    uniqueKeys: false,
+  } as const;
+  const document = parseDocument(text, options);
   const faults: string[] = [];
-  const broken: string[] = [];
   for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
-    // The parser calls itself for each level.
-    if (/call stack/.test(message)) throw tooDeep(placeAt(pos[0]));
     const problem = `${placeAt(pos[0])}: ${PROBLEMS[code] ?? message.charAt(0).toLowerCase() + message.slice(1)}`;
-    (code === 'DUPLICATE_KEY' ? faults : broken).push(problem);
+    faults.push(problem);
   }
-  if (broken.length > 0) throw invalid([...faults, ...broken]);
+  if (faults.length > 0) throw invalid(faults);
   const places = new Map<string, string>();
   const numbers = new Map<string, string>();
+  // The parser would search the whole document for each alias.
+  const anchors = new Map<string, Node>();
   let count = 0;
   const plain = (given: Node | null, path: string, depth: number): unknown => {
-    const node = isAlias(given) ? (given.resolve(document) ?? null) : given;
+    const node = isAlias(given) ? (anchors.get(given.source) ?? null) : given;
     const offset = (given as ParsedNode | null)?.range?.[0];
     const place = placeAt(offset ?? 0);
     if (!places.has(path)) places.set(path, place);
+    if (isAlias(given) && node === null) throw invalid([`${place}: this alias names no anchor before it`]);
+    if (node !== null && 'anchor' in node && node.anchor !== undefined) anchors.set(node.anchor, node);
     if (depth > TIMETABLE_DEPTH_MAX) throw tooDeep(place);
     if (++count > TIMETABLE_VALUES_MAX) {
       const problem = `the timetable has more than ${TIMETABLE_VALUES_MAX} values; write out what its aliases repeat`;
@@ -60,12 +70,16 @@ export async function readYaml(text: string, name: string): Promise<ReadYaml> {
     if (isSeq(node))
       return node.items.map((each, n) => plain(each as Node | null, within(path, n), depth + 1));
     if (isMap(node)) {
+      const seen = new Set<string>();
       return Object.fromEntries(
         node.items.map(({ key, value }) => {
           if (!isScalar(key)) throw invalid([`${place}: a key is a list or a map; expected a text`]);
           const text = typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));
           const here = within(path, text);
-          places.set(here, key.range ? placeAt(key.range[0]) : place);
+          const keyPlace = key.range ? placeAt(key.range[0]) : place;
+          if (seen.has(text)) faults.push(`${keyPlace}: this key is given twice; expected one of the two`);
+          seen.add(text);
+          places.set(here, keyPlace);
           return [text, plain(value as Node | null, here, depth + 1)];
         }),
       );
@@ -75,23 +89,43 @@ export async function readYaml(text: string, name: string): Promise<ReadYaml> {
       numbers.set(path, node.source);
     return typeof value === 'bigint' ? Number(value) : value;
   };
-  const value = readable(name, () => plain(document.contents as Node | null, '', 0));
+  const value = plain(document.contents as Node | null, '', 0);
   return { value, places, numbers, faults };
+}
+
+/** What the lexer puts before the text of a scalar, and its other marks, which are not in the file. */
+const SCALAR_FOLLOWS = '\x1f';
+const MARKS = ['\x02', '\x18', SCALAR_FOLLOWS];
+
+/**
+ * The offset at which brackets and indicators of one line are nested too deeply; null if they are not. The parser calls
+ * itself for each level, and takes quadratic time, so it must not see them.
+ */
+function tooDeepAt(tokens: Iterable<string>): number | null {
+  let offset = 0;
+  let brackets = 0;
+  let indicators = 0;
+  let isScalar = false;
+  for (const token of tokens) {
+    if (!isScalar) {
+      if (token === '[' || token === '{') brackets++;
+      else if (token === ']' || token === '}') brackets = Math.max(0, brackets - 1);
+      else if (token === '-' || token === '?') indicators++;
+      else if (token.includes('\n')) indicators = 0;
+      if (brackets + indicators > TIMETABLE_DEPTH_MAX) return offset;
+    }
+    isScalar = token === SCALAR_FOLLOWS;
+    if (!MARKS.includes(token)) offset += token.length;
+  }
+  return null;
 }
 
 function tooDeep(place: string): LecternError {
   return invalid([`${place}: it is nested more than ${TIMETABLE_DEPTH_MAX} deep`]);
 }
 
-function readable<T>(name: string, read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw tooDeep(`${name}:1:1`);
-  }
-}
-
 export function invalid(faults: readonly string[]): LecternError {
-  return new LecternError('option-invalid', faults.join('; '));
+  const more = faults.length - TIMETABLE_FAULTS_MAX;
+  const shown = [...faults.slice(0, TIMETABLE_FAULTS_MAX), ...(more > 0 ? [`and ${more} more faults`] : [])];
+  return new LecternError('option-invalid', shown.join('; '));
 }

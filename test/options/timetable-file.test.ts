@@ -119,6 +119,8 @@ const FAULTS: readonly (readonly [what: string, text: string, ...faults: RegExp[
   ],
   ['a duplicate key', `${SOURCES}${SOURCES}`, /^2:1: this key is given twice/],
   ['a tab', 'sources:\n\t- from: a', /^2:1: a tab indents this line; expected spaces/],
+  ['an alias without an anchor', `a: *x\n${SOURCES}`, /^1:4: .*(alias|anchor)/i],
+  ['an anchor within itself', `a: &x [*x]\n${SOURCES}`, /nested more than 16 deep/],
   ['two documents', `${SOURCES}---\n${SOURCES}`, /^2:1: a second document begins here/],
   ['an unknown tag', 'sources: !!python/object []', /^1:10: this tag is not known/],
   ['a list as a key', `? [a]\n: b\n${SOURCES}`, /^1:1: a key is a list or a map/],
@@ -129,7 +131,13 @@ const FAULTS: readonly (readonly [what: string, text: string, ...faults: RegExp[
     /more than 50000 values; write out what its aliases repeat/,
   ],
   ['deep lists', `a: ${'['.repeat(200)}${']'.repeat(200)}\n${SOURCES}`, /nested more than 16 deep/],
-  ['very deep lists', `a: ${'['.repeat(5000)}`, /^1:\d+: it is nested more than 16 deep/],
+  [
+    'deep lists in a column',
+    `a: ${'\n'}${'- '.repeat(200)}x\n${SOURCES}`,
+    /^2:33: it is nested more than 16 deep/,
+  ],
+  ['brackets in texts', `a: "${'['.repeat(200)}"\n${SOURCES}`, /there is no entry "a"/],
+  ['very deep lists', `a: ${'['.repeat(200_000)}`, /^1:\d+: it is nested more than 16 deep/],
   [
     'a wrong zone',
     `timeZone: Europe/Berln\n${SOURCES}`,
