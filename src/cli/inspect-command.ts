@@ -433,7 +433,7 @@ async function proposalFor(facts: ProposalFacts): Promise<Seen> {
 function commandOf(
   proposal: MapProposal,
   { records }: ReadRules,
-  { source, reading, summary }: ProposalFacts,
+  { source, reading }: ProposalFacts,
 ): string {
   const { calendarFrom, calendarTo } = reading;
   const kept = Object.entries({

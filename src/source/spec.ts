@@ -301,10 +301,10 @@ async function lecturerIdsOf(
 ): Promise<ReadonlyMap<string, string> | undefined> {
   if (given === undefined) return undefined;
   if (typeof given !== 'string') return idsByName(given, 'option-invalid');
-  return idsByName(await readJsonObject(given, mapFile(given)), 'source-malformed');
+  return idsByName(await readJsonObject(given, lecturersFile(given)), 'source-malformed');
 }
 
-function mapFile(path: string): Parameters<typeof readJsonObject>[1] {
+function lecturersFile(path: string): Parameters<typeof readJsonObject>[1] {
   const name = `the map of lecturer identifiers ${path}`;
   return { name, form: '{"name": "identifier"}', bytesMax: LECTURER_IDS_BYTES_MAX };
 }
