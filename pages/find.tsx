@@ -71,6 +71,8 @@ export function Find(): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   const place = useRef<HTMLDivElement>(null);
+  /** Whether to show the first hit beside the others, if Enter came before the hits. */
+  const entered = useRef<boolean | null>(null);
   const wanted = text.trim();
 
   useEffect(() => {
@@ -83,6 +85,9 @@ export function Find(): JSX.Element {
           setHits(found);
           setAnswered(wanted);
           setActive(0);
+          const isBeside = entered.current;
+          entered.current = null;
+          if (isBeside !== null) take(found[0], isBeside);
         },
         () => {},
       );
@@ -109,7 +114,11 @@ export function Find(): JSX.Element {
     if (key === 'ArrowDown') setActive(isOpen ? Math.min(active + 1, last) : 0);
     else if (key === 'ArrowUp') setActive(Math.max(active - 1, 0));
     else if (key === 'Enter' && isOpen && isAnswered) take(shown[active], event.shiftKey);
-    else if (key === 'Escape') {
+    else if (key === 'Enter' && wanted !== '' && !isAnswered) {
+      entered.current = event.shiftKey;
+      event.preventDefault();
+      return;
+    } else if (key === 'Escape') {
       if (text === '') field?.blur();
       setText('');
       setOpen(false);
@@ -148,6 +157,7 @@ export function Find(): JSX.Element {
         spellcheck={false}
         value={text}
         onInput={(event) => {
+          entered.current = null;
           setText(event.currentTarget.value);
           setOpen(true);
         }}

@@ -156,6 +156,24 @@ if (NO_BROWSER !== null) {
       },
     );
 
+    await t.test('a group with a name of its own is found by its code and by its name', async (t) => {
+      const named = { studyGroup: 'INF-2', groupId: '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417' };
+      const group = { ...named, groupName: 'Informatics', title: 'Theirs' };
+      views.publishEvents([...LESSONS, lesson(95, MONDAY_MS + DAY_MS, group)]);
+      const { page } = await open(browser, `${view}?date=2026-10-05#token=${tokenOf()}`, '.lesson');
+      for (const text of ['INF-2', 'informat']) {
+        await page.keyboard.press('/');
+        await page.keyboard.type(text);
+        // Enter may come before the answer.
+        await page.keyboard.press('Enter');
+        await page.locator('.lesson', { hasText: 'Theirs' }).waitFor();
+        t.equal(await page.locator('h1').innerText(), 'Informatics');
+        t.match(page.url(), 'of=group:INF-2');
+        await page.goBack();
+      }
+      await page.close();
+    });
+
     await t.test('every path by keyboard alone', async (t) => {
       const { page } = await open(browser, `${view}?date=2026-10-05#token=${tokenOf()}`, '.lesson');
       await page.keyboard.press('Tab');
@@ -194,7 +212,7 @@ if (NO_BROWSER !== null) {
       await page.keyboard.press('Enter');
       await tabTo(page, '[data-choice="opened"]');
       await page.keyboard.press('Space');
-      t.match(page.url(), 'since=opened');
+      await page.waitForURL(/since=opened/);
       await tabTo(page, '.settings summary');
       await page.keyboard.press('Enter');
       await tabTo(page, '.settings select');

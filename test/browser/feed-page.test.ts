@@ -154,7 +154,8 @@ if (NO_BROWSER !== null) {
       await browser.setOffline(true);
       await page.reload();
       await page.locator('.lesson').first().waitFor();
-      t.match(await textOf(page, '.status'), 'No connection');
+      await page.locator('.status', { hasText: 'Data from' }).waitFor();
+      t.match(await textOf(page, '.status'), /^No connection.* Data from /);
       await page.keyboard.press('n');
       t.match(await textOf(page, '.dates-shown'), '26 October – 1 November 2026');
       await browser.setOffline(false);
