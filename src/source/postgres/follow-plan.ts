@@ -68,6 +68,8 @@ interface Member {
   readonly table: string;
   readonly kind: string;
   readonly isLogged: boolean;
+  /** Whether policies decide which rows a user sees. */
+  readonly isFiltered: boolean;
   readonly identity: 'd' | 'n' | 'f' | 'i';
   /** Columns of the replica identity; null for the whole row. */
   readonly identityColumns: readonly string[] | null;
@@ -82,7 +84,7 @@ const STATE = `
 WITH RECURSIVE tree(oid) AS (
   SELECT root.oid UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree ON i.inhparent = tree.oid
 ), named AS (
-  SELECT c.oid, c.relkind, c.relreplident, c.relpersistence, c.relfilenode, n.nspname, c.relname FROM tree JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
+  SELECT c.oid, c.relkind, c.relreplident, c.relpersistence, c.relrowsecurity, c.relfilenode, n.nspname, c.relname FROM tree JOIN pg_class c USING (oid) JOIN pg_namespace n ON n.oid = c.relnamespace
 ), published AS (
   SELECT p.pubname, named.oid, to_jsonb(p)->>'rowfilter' AS rowfilter FROM pg_publication_tables p
   JOIN named ON p.schemaname = named.nspname AND p.tablename = named.relname
@@ -96,7 +98,7 @@ SELECT json_build_object(
   'user', current_user,
   'root', root.oid::int8,
   'tables', (SELECT json_agg(json_build_object(
-      'oid', oid::int8, 'name', format('%I.%I', nspname, relname), 'schema', nspname, 'table', relname, 'kind', relkind, 'isLogged', relpersistence = 'p', 'identity', relreplident,
+      'oid', oid::int8, 'name', format('%I.%I', nspname, relname), 'schema', nspname, 'table', relname, 'kind', relkind, 'isLogged', relpersistence = 'p', 'isFiltered', relrowsecurity, 'identity', relreplident,
       'identityColumns', CASE WHEN relreplident IN ('d', 'i') THEN (
         SELECT coalesce(json_agg(a.attname), '[]') FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND ${KEY_COLUMNS}
         WHERE i.indrelid = named.oid AND CASE relreplident WHEN 'd' THEN i.indisprimary ELSE i.indisreplident END) END,
@@ -175,7 +177,7 @@ export async function planFollowing(
     id,
     publication,
     ...(isQuery
-      ? await queryWays(database, reads.plans, structures, rows, keyColumns)
+      ? await queryWays(database, reads, structures, rows, keyColumns)
       : tableWays(structures[0] as Structure, keyColumns)),
     readByKeys: readByKeys(neededRows(rows, rules), key, names),
     relations: reads.relations,
@@ -260,7 +262,7 @@ async function hiddenReadsOf(database: Database, plans: readonly PlanNode[]): Pr
 /** How a change of each table is traced to rows of the query. */
 async function queryWays(
   database: Database,
-  plans: readonly PlanNode[],
+  { plans, relations }: Reads,
   structures: readonly Structure[],
   { columns }: DescribedRows,
   keyColumns: readonly string[],
@@ -294,39 +296,44 @@ async function queryWays(
       );
       const statements = ways.map((way) => concernedBy(way, found.group, known, types));
       const isComplete = scans.length > 0 && ways.length === scans.length;
-      if (isComplete && (await areAccepted(database, statements, known.length))) {
+      const couldBe = scans.every(({ alias }) => anyway.some((way) => way.scan.alias === alias));
+      const reason =
+        found.problem ??
+        (isComplete
+          ? // The owner of a view may see more rows than this user.
+            member.isFiltered && relations.views.length > 0
+            ? 'it has policies, and the query reads it through a view'
+            : await refusalOf(database, statements, known.length)
+          : couldBe
+            ? `its replica identity lacks columns of the join; run: ALTER TABLE ${name} REPLICA IDENTITY FULL;`
+            : 'its join does not lead to the id in a known way');
+      if (reason === null) {
         keys.set(oid, known);
         concerned.set(oid, statements);
         continue;
       }
       keys.set(oid, null);
-      const couldBe = scans.every(({ alias }) => anyway.some((way) => way.scan.alias === alias));
-      const reason =
-        found.problem ??
-        (couldBe && !isComplete
-          ? `its replica identity lacks columns of the join; run: ALTER TABLE ${name} REPLICA IDENTITY FULL;`
-          : 'its join does not lead to the id in a known way');
       if (kind === 'r') wholeReads.push(`${name}: ${reason}`);
     }
   }
   return { keys, concerned, wholeReads };
 }
 
-/** Whether the server accepts these statements, which are made from texts of the plan. */
-async function areAccepted(
+/** Why the server does not accept statements, which are made from texts of the plan; null if it does. */
+async function refusalOf(
   database: Database,
   statements: readonly string[],
   arrays: number,
-): Promise<boolean> {
+): Promise<string | null> {
+  const values = Array.from({ length: arrays }, () => []);
   for (const statement of statements) {
-    const values = Array.from({ length: arrays }, () => []);
-    const isGood = await database.query(statement, values).then(
-      () => true,
-      () => false,
+    const failure = await database.query(statement, values).then(
+      () => null,
+      (error: Error) => error.message,
     );
-    if (!isGood) return false;
+    if (failure !== null) return failure;
   }
-  return true;
+  return null;
 }
 
 /** The SQL of the keys of rows that rows with these values concern. It takes an array of texts for each column. */

@@ -264,7 +264,7 @@ test('a table is followed', { skip }, async (t) => {
       const rules = { identifiers: 'any', fieldMap: { id: '{id}/{team}' } } as const;
       const early = follow(t, server, { table: undefined, query }, rules);
       const missing =
-        /no publication has all the tables .*; run as its owner: (ALTER PUBLICATION lectern ADD TABLE public\.rooms, .*);/;
+        /no publication has all the tables .*; run as its owner: \w+ PUBLICATION lectern .*TABLE public\.rooms, /;
       await t.rejects(early.timetable.ready, { message: missing });
       await early.timetable.close();
       await server.sql('ALTER PUBLICATION joined ADD TABLE unit_teams');
@@ -314,6 +314,48 @@ test('a table is followed', { skip }, async (t) => {
       t.equal(await untilNoSlot(server), 0);
     },
   );
+
+  await t.test('arrays of joined tables are followed: values come, go and change', async (t) => {
+    await server.sql(`UPDATE teams SET code = 'T' || nr; DELETE FROM unit_teams WHERE unit > 9; INSERT INTO unit_teams SELECT n, 5 FROM generate_series(1, 9) n ON CONFLICT DO NOTHING;
+      ALTER TABLE units ENABLE ROW LEVEL SECURITY`);
+    const query = `SELECT u.nr AS id, u.starts AS "time", u.starts AS "endTime", u.room AS "roomId",
+      (SELECT array_agg(t.code ORDER BY t.nr) FROM unit_teams ut JOIN teams t ON t.nr = ut.team WHERE ut.unit = u.nr) AS "studyGroup" FROM units u`;
+    const { timetable, told, rests } = follow(
+      t,
+      server,
+      { table: undefined, query },
+      { identifiers: 'derived' },
+    );
+    await timetable.ready;
+    t.strictSame(timetable.source.followed?.wholeReads, []);
+    const events = timetable.summary?.events ?? 0;
+    for (const statement of [
+      'INSERT INTO unit_teams VALUES (10, 1), (10, 2)',
+      'DELETE FROM unit_teams WHERE unit = 10 AND team = 1',
+      'DELETE FROM unit_teams WHERE unit = 10',
+      `UPDATE teams SET code = 'new' WHERE nr = 5`,
+      'DELETE FROM units WHERE nr = 1',
+    ]) {
+      await server.sql(statement);
+      await rests();
+    }
+    t.strictSame(told.slice(0, 4), ['first', '[2,0,1]', '[0,0,1]', '[1,0,1]']);
+    t.match(told[4], /^\[(\d+),0,\1\]$/, 'another name is another event');
+    t.ok((timetable.summary?.events ?? 0) < events);
+    await timetable.close();
+    const viewed = follow(
+      t,
+      server,
+      { table: undefined, query: query.replace('units u', 'named u') },
+      { identifiers: 'derived' },
+    );
+    await viewed.timetable.ready;
+    t.strictSame(viewed.timetable.source.followed?.wholeReads, [
+      'public.units: it has policies, and the query reads it through a view',
+    ]);
+    await viewed.timetable.close();
+    t.equal(await untilNoSlot(server), 0);
+  });
 
   await t.test('a change of which the rows are not known causes a read of all rows', async (t) => {
     await server.sql(`CREATE TABLE halls (nr int PRIMARY KEY, name text); CREATE TABLE talks (id serial PRIMARY KEY, starts timestamptz, hall int);
