@@ -1,5 +1,5 @@
 /** A day of all rooms as bars, and the rooms with nothing scheduled at a time. */
-import type { FreeEntry } from 'lectern/client';
+import type { FreeEntry, TimetableEvent } from 'lectern/client';
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { TARGETS_MAX } from '../address.js';
@@ -25,7 +25,8 @@ const WEEKS_CHOICES = [1, 2, 4, 8, 12, 15];
 
 interface Day {
   readonly rooms: readonly RoomFacts[];
-  readonly lessons: ReadonlyMap<string, readonly Lesson[]>;
+  /** By room. They are made when the room is shown. */
+  readonly lessonsIn: (id: string) => readonly Lesson[];
   readonly free: readonly FreeEntry[];
 }
 
@@ -75,19 +76,26 @@ async function readDay(date: string, signal: AbortSignal): Promise<Day> {
     events(),
     client.get('/schedule/free', freeQuery as never, { signal }),
   ]);
-  const lessons = new Map<string, Lesson[]>();
-  for (const lesson of lessonsOf(all.map((event) => rowOf(event, names)))) {
-    for (const { id } of lesson.rooms) {
-      if (id === null) continue;
-      const known = lessons.get(id);
-      if (known === undefined) lessons.set(id, [lesson]);
-      else known.push(lesson);
-    }
+  const byRoom = new Map<string, TimetableEvent[]>();
+  for (const event of all) {
+    if (event.roomId === null) continue;
+    const known = byRoom.get(event.roomId);
+    if (known === undefined) byRoom.set(event.roomId, [event]);
+    else known.push(event);
   }
+  const made = new Map<string, readonly Lesson[]>();
+  const lessonsIn = (id: string): readonly Lesson[] => {
+    let lessons = made.get(id);
+    if (lessons === undefined) {
+      lessons = lessonsOf((byRoom.get(id) ?? []).map((event) => rowOf(event, names)));
+      made.set(id, lessons);
+    }
+    return lessons;
+  };
   // The smallest room that is large enough comes first.
   const size = ({ capacity }: FreeEntry): number => capacity ?? Number.POSITIVE_INFINITY;
   return {
-    ...{ rooms, lessons },
+    ...{ rooms, lessonsIn },
     free: seats ? [...free.data].sort((a, b) => size(a) - size(b)) : free.data,
   };
 }
@@ -288,7 +296,7 @@ function Bars({
                 {wall.date === date && (
                   <span class="bar-now" aria-hidden="true" style={{ '--place': place(wall.minute) }} />
                 )}
-                <RoomBars lessons={day.lessons.get(id) ?? []} date={date} place={place} />
+                <RoomBars lessons={day.lessonsIn(id)} date={date} place={place} />
               </div>
             </li>
           ))}
@@ -323,7 +331,7 @@ function RoomBars({ lessons, date, place }: RoomBarsProps): JSX.Element {
             data-kind={colourOf(lesson.kind)}
             data-clash={isClashing || undefined}
             title={label}
-            style={{ '--place': place(from), '--width': place(to) - place(from) }}
+            style={`--place:${place(from)};--width:${place(to) - place(from)}`}
           >
             {isClashing && <Icon name="warning" />}
             <span class="hidden">{sayTimes(lesson.start, lesson.end)} </span>

@@ -281,12 +281,9 @@ function Column({ column, first, last, width, onBlock }: ColumnProps): JSX.Eleme
   );
   const wall = wallTime(now.value, zone.value);
   const isNow = date === wall.date && wall.minute >= first * 60 && wall.minute <= last * 60;
-  const style = ({ from, to, column: place, width, columns }: Box): JSX.CSSProperties => ({
-    '--from': from / 60 - first,
-    '--length': (to - from) / 60,
-    '--place': place / columns,
-    '--width': width / columns,
-  });
+  // One text is set in one step.
+  const style = ({ from, to, column: place, width, columns }: Box): string =>
+    `--from:${from / 60 - first};--length:${(to - from) / 60};--place:${place / columns};--width:${width / columns}`;
   return (
     <section class="day" aria-label={label} data-today={date === today.value || undefined}>
       {isNow && <div class="now-line" aria-hidden="true" style={{ '--from': wall.minute / 60 - first }} />}
