@@ -181,14 +181,16 @@ export function reviseImage(
       day++;
       continue;
     }
-    // Both are in one order, so most equal rows are found without a search.
-    while (b < old.eventCount && old.compareEvents(b, present, a) < 0) b++;
-    if (b < old.eventCount && old.rows.isEqual(b, present.rows, a)) {
-      revise(b++, a, true);
+    // Both are in one order, so most events are found without a search.
+    const isNext = (): boolean => b < old.eventCount && old.rows.hasSameId(b, present.rows, a);
+    while (!isNext() && b < old.eventCount && old.compareEvents(b, present, a) < 0) b++;
+    if (isNext()) {
+      revise(b, a, old.rows.isEqual(b, present.rows, a));
+      b++;
       continue;
     }
     const ordinal = old.ordinalOf(present.rows.idOf(a));
-    if (ordinal !== -1) revise(ordinal, a, false);
+    if (ordinal !== -1) revise(ordinal, a, old.rows.isEqual(ordinal, present.rows, a));
     else {
       modified[a] ||= nowS;
       if (hasLessons) changes.add(present.rows.idOf(a), null, present.lessonOf(a));

@@ -85,6 +85,13 @@ export class Rows {
     return this.bytes.compare(other.bytes, otherFrom, otherFrom + length, from, from + length) === 0;
   }
 
+  /** Whether two rows have the same id. Also false for an id that ends with an escape. */
+  hasSameId(ordinal: number, other: Rows, otherOrdinal: number): boolean {
+    const from = other.start[otherOrdinal]! + ID_OFFSET;
+    const end = other.bytes.indexOf(QUOTE, from);
+    return other.bytes[end - 1] !== BACKSLASH && this.hasId(ordinal, other.bytes, from, end);
+  }
+
   /** @param text the id as in JSON, without quotes */
   hasId(ordinal: number, text: Uint8Array, textFrom = 0, textEnd: number = text.length): boolean {
     const from = this.start[ordinal]! + ID_OFFSET;
