@@ -1,5 +1,6 @@
 /** The loads of a calendar and of CSV, each against other work with the same data. */
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,8 @@ import { median } from '../statistics.mjs';
 import { calendarText } from './calendar-text.mjs';
 
 const RATIO_MAX = 1.5;
+const PATTERN_RATIO_MAX = 1.2;
+const PATTERN_WEEKS = 15;
 const PROGRAM = fileURLToPath(new URL('../processes/compare-loads.mjs', import.meta.url));
 const run = promisify(execFile);
 
@@ -30,15 +33,41 @@ async function* csvOf(file) {
   }
 }
 
+/** Patterns, and the rows of all their dates. */
+function patternTexts(count) {
+  const days = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri'];
+  const first = Date.UTC(2026, 8, 28);
+  const two = (number) => String(number).padStart(2, '0');
+  const idOf = (n) => {
+    const hex = createHash('md5').update(String(n)).digest('hex');
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+  };
+  const patterns = [];
+  const rows = [];
+  for (let n = 0; n < count; n++) {
+    const lesson = { title: `Course ${n % 500}`, roomId: idOf(n % 200), studyGroup: `G${n % 300}` };
+    const [start, end] = [`${two(8 + (n % 9))}:00`, `${two(8 + (n % 9))}:45`];
+    const day = n % days.length;
+    const weeks = `1-${PATTERN_WEEKS}`;
+    patterns.push(JSON.stringify({ id: idOf(n), ...lesson, day: days[day], start, end, weeks }));
+    for (let week = 0; week < PATTERN_WEEKS; week++) {
+      const date = new Date(first + (7 * week + day) * 86_400_000).toISOString().slice(0, 10);
+      const id = idOf(count + PATTERN_WEEKS * n + week);
+      rows.push(JSON.stringify({ id, ...lesson, time: `${date} ${start}`, endTime: `${date} ${end}` }));
+    }
+  }
+  return [patterns, rows].map((lines) => `${lines.join('\n')}\n`);
+}
+
 /** @param {import('../session.mjs').Session} session */
 export async function measureFormatLoads(session) {
   const isQuick = session.settings.quick;
   const events = isQuick ? 2000 : 50_000;
   const folder = mkdtempSync(join(tmpdir(), 'lectern-loads-'));
-  const measure = async (name, set, ...argv) => {
+  const measure = async (name, set, target, ...argv) => {
     const { stdout } = await run(process.execPath, [PROGRAM, ...argv.map(String)]);
     const { ownMs, otherMs } = JSON.parse(stdout);
-    const about = { group: 'format', name, set, unit: 'ratio', target: RATIO_MAX };
+    const about = { group: 'format', name, set, unit: 'ratio', target };
     const detail = { ms: median(ownMs), againstMs: median(otherMs) };
     session.say(`  ${name}: ${detail.ms.toFixed(0)} ms against ${detail.againstMs.toFixed(0)} ms`);
     session.add(
@@ -56,6 +85,7 @@ export async function measureFormatLoads(session) {
     await measure(
       `load of ${count(events)} calendar events against parsing alone by ical.js`,
       'medium',
+      RATIO_MAX,
       ...[calendar, isQuick ? 1 : 9, isQuick ? 0 : 4],
     );
     const ndjson = await session.sets.file('large');
@@ -64,7 +94,23 @@ export async function measureFormatLoads(session) {
     await measure(
       `load of ${count(session.settings.events.large)} rows of CSV against the same NDJSON`,
       'large',
+      RATIO_MAX,
       ...[csv, isQuick ? 1 : 5, isQuick ? 0 : 1, ndjson],
+    );
+    const patterns = isQuick ? 500 : 10_000;
+    const [weekly, dated] = ['weekly', 'dated'].map((file) => join(folder, `${file}.ndjson`));
+    const texts = patternTexts(patterns);
+    writeFileSync(weekly, texts[0]);
+    writeFileSync(dated, texts[1]);
+    const rules = { identifiers: 'uuid', timeZone: 'Europe/Berlin' };
+    const when = { day: 'day', start: 'start', end: 'end', weeks: 'weeks' };
+    const terms = { term: { firstDay: '2026-09-28', weeks: PATTERN_WEEKS } };
+    await measure(
+      `load of ${count(patterns)} weekly patterns against the rows of their dates`,
+      'medium',
+      PATTERN_RATIO_MAX,
+      ...[weekly, isQuick ? 1 : 9, isQuick ? 0 : 4, dated],
+      ...[{ ...rules, when, terms }, rules].map((each) => JSON.stringify(each)),
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -2,20 +2,22 @@
  * Loads a file and does something else with the same data, in turns and in one process, whose code is warm. Prints
  * JSON: the processor times of both in milliseconds, one for each round, without the first rounds.
  *
- *     node compare-loads.mjs <file> <rounds> <rounds before> [<other file>]
+ *     node compare-loads.mjs <file> <rounds> <rounds before> [<other file> [<rules> <other rules>]]
  *
- * The other work is loading the other file or, if none is given, parsing the calendar with ical.js.
+ * The other work is loading the other file or, if none is given, parsing the calendar with ical.js. Rules are JSON, and
+ * by default identifiers are UUIDs.
  */
 import { readFileSync } from 'node:fs';
 import ICAL from 'ical.js';
 import { fileSource } from '../../dist/source/file.js';
 import { loadImage } from '../../dist/thread/load-image.js';
 
-const [, , file, rounds, before, other] = process.argv;
+const [, , file, rounds, before, other, rules, otherRules] = process.argv;
+const USUAL = '{"identifiers":"uuid"}';
 const result = { events: 0, ownMs: [], otherMs: [] };
 
-async function load(path) {
-  const { image } = await loadImage(fileSource(path), { identifiers: 'uuid' });
+async function load(path, given = USUAL) {
+  const { image } = await loadImage(fileSource(path), JSON.parse(given));
   result.events ||= image.summary.events;
   if (image.summary.events !== result.events) throw new Error(`${path} has ${image.summary.events} events`);
 }
@@ -29,8 +31,8 @@ async function cpuMs(task) {
 
 const text = other === undefined ? readFileSync(file, 'utf8') : '';
 for (let round = -Number(before); round < Number(rounds); round++) {
-  const otherMs = await cpuMs(() => (other === undefined ? ICAL.parse(text) : load(other)));
-  const ownMs = await cpuMs(() => load(file));
+  const otherMs = await cpuMs(() => (other === undefined ? ICAL.parse(text) : load(other, otherRules)));
+  const ownMs = await cpuMs(() => load(file, rules));
   if (round < 0) continue;
   result.otherMs.push(otherMs);
   result.ownMs.push(ownMs);

@@ -6,6 +6,8 @@ import { DAY_MS, formatInstant, parseDate } from '../../model/time.js';
 import type { Weeks } from './weeks.js';
 
 const DAYS_PER_WEEK = 7;
+/** Times of day of one weekday and its weeks. */
+const JOINED_MAX = 256;
 /** 1970-01-01 was a Thursday. */
 const EPOCH_WEEKDAY = 3;
 
@@ -25,6 +27,22 @@ export interface Dates {
   readonly texts: readonly string[];
   /** Number of dates left out because lessons are excepted. */
   readonly excepted: number;
+  /** Texts by the time of day that follows each date, or by the number of the meeting: patterns share them. */
+  readonly joined: Map<string, readonly string[]>;
+}
+
+/** A text for each date, made once. */
+export function joinedTexts(
+  { texts, joined }: Dates,
+  key: string,
+  make: (date: string) => string,
+): readonly string[] {
+  let list = joined.get(key);
+  if (list === undefined) {
+    list = texts.map(make);
+    if (joined.size < JOINED_MAX) joined.set(key, list);
+  }
+  return list;
 }
 
 /** A fault of the rules, with the names that lead to it. */
@@ -128,5 +146,10 @@ export function datesOf(
     if (except.has(day)) excepted++;
     else days.push(day);
   }
-  return { days, texts: days.map((day) => formatInstant(day * DAY_MS).slice(0, 10)), excepted };
+  return {
+    days,
+    texts: days.map((day) => formatInstant(day * DAY_MS).slice(0, 10)),
+    excepted,
+    joined: new Map(),
+  };
 }

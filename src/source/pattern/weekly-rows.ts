@@ -22,7 +22,15 @@ import { TextMemo } from '../../structures/text-memo.js';
 import { type MapTemplate, parseTemplate } from '../map-template.js';
 import { recordIdOf } from '../several-values.js';
 import { type ClockTime, parseClockTimes } from './clock-times.js';
-import { type Dates, datesOf, type RuleFault, type TermDays, termBetween, termDays } from './term.js';
+import {
+  type Dates,
+  datesOf,
+  joinedTexts,
+  type RuleFault,
+  type TermDays,
+  termBetween,
+  termDays,
+} from './term.js';
 import { WEEKDAYS, WeekdayReader } from './weekdays.js';
 import { parseWeeks, type Weeks } from './weeks.js';
 
@@ -276,16 +284,19 @@ export class WeeklyRows {
     });
     const mark = row.mark;
     for (const [n, { start, end }] of meetings.entries()) {
-      const { days: dates, texts } = found[n] as Dates;
-      for (let at = 0; at < dates.length; at++) {
+      const dates = found[n] as Dates;
+      const starts = joinedTexts(dates, this.#clock(start), (date) => flat(`${date} ${this.#clock(start)}`));
+      const ends =
+        end < DAY_MS
+          ? joinedTexts(dates, this.#clock(end), (date) => flat(`${date} ${this.#clock(end)}`))
+          : dates.days.map((day) => new Date(day * DAY_MS + end).toISOString().slice(0, 19));
+      const ids = joinedTexts(dates, String(n), (date) => rowIdentifier('', n === 0 ? date : `${date} ${n}`));
+      for (let at = 0; at < ends.length; at++) {
         row.rewind(mark);
-        const date = texts[at] as string;
-        row.put(time, `${date} ${this.#clock(start)}`);
-        const endDate =
-          end < DAY_MS ? date : new Date((dates[at] as number) * DAY_MS + end).toISOString().slice(0, 10);
-        row.put(endTime, `${endDate} ${this.#clock(end % DAY_MS)}`);
-        if (record !== null) row.put(idSlot, rowIdentifier(prefix, n === 0 ? date : `${date} ${n}`));
-        if (lesson !== '') row.put(lessonId, `${lesson} ${date}`);
+        row.put(time, starts[at]);
+        row.put(endTime, ends[at]);
+        if (record !== null) row.put(idSlot, prefix + ids[at]);
+        if (lesson !== '') row.put(lessonId, `${lesson} ${dates.texts[at]}`);
         for (const [slot, items] of paired) row.put(slot, items[n]);
         this.#give();
         // The columns that are not served count once for each record.
@@ -463,6 +474,11 @@ export class WeeklyRows {
       `the pattern has no date: ${day}${weeks} does not occur ${term}${reason}`,
     );
   }
+}
+
+/** The text in one piece: V8 keeps joined texts as pieces until they are read. */
+function flat(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
 }
 
 function itemOf<Item>(list: readonly Item[], n: number): Item {
