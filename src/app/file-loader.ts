@@ -127,7 +127,9 @@ export class FileLoader implements AnyLoader {
     await this.#take(plan, loader);
     this.#present = { plan, loader };
     this.#isOther = before !== null;
-    if (before !== null) await this.#watchSources(loader);
+    if (before === null) return;
+    await this.#watchSources(loader);
+    before.loader.endThread();
   }
 }
 

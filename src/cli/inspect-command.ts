@@ -58,7 +58,6 @@ export async function inspect(
   { asJson, write, isForced, proposed }: InspectOptions,
 ): Promise<number> {
   const named = await readSource(source, reading);
-  const rules = { ...named.rules, header: named.rules.header ?? 'guess' } as const;
   const opened = sourceOfSpec(named.spec);
   const progress = createProgressLine(opened.name);
   const look = new ColumnLook();
@@ -73,18 +72,15 @@ export async function inspect(
   const onParts = (report: PartsReport): void => {
     found = report;
   };
-  let loaded: LoadedImage | null = null;
-  let failure: unknown = null;
-  try {
-    loaded = await loadImage(opened, rules, { ...options, onParts });
-  } catch (error) {
-    failure = error;
-  } finally {
-    progress.clear();
-  }
+  const guessing = { ...named.rules, header: named.rules.header ?? 'guess' } as const;
+  const { loaded, failure, rules } = await loadGuessing(guessing, (given) =>
+    loadImage(opened, given, { ...options, onParts }),
+  );
+  progress.clear();
   const inspection = loaded === null ? null : inspectImage(loaded.image);
   const summary = inspection?.summary ?? null;
   const isWritten = write !== undefined;
+  const guessed = rules.encoding === named.rules.encoding ? '' : `, read as ${rules.encoding}`;
   // If the map names a wrong column, the report shows the existing ones.
   const seen = await proposalFor({ look, source: named, reading, rules, summary, isWritten });
   if (asJson) {
@@ -100,7 +96,7 @@ export async function inspect(
     const report =
       loaded === null || inspection === null
         ? []
-        : describeLoad(opened.name, loaded, inspection, found, isWritten);
+        : describeLoad(`${opened.name}${guessed}`, loaded, inspection, found, isWritten);
     const records = isWritten || named.isOfFile ? [] : describeRecords(seen.rules.records, named);
     const query = proposed === null ? [] : describeQuery(proposed, seen.proposal === null, named.args);
     const paragraphs = [...report, ...records, ...describeColumns(seen, write), ...query];
@@ -114,6 +110,27 @@ export async function inspect(
   if (isWritten && canWrite) return await writeProposal(write, isForced, named, written, reading);
   if (summary === null) throw failure;
   return summary.events === 0 ? EXIT_FAILURE : 0;
+}
+
+interface GuessedLoad {
+  readonly loaded: LoadedImage | null;
+  readonly failure: unknown;
+  readonly rules: ReadRules;
+}
+
+/** Loads a source; once more with the encoding that the first load tells, if it cannot be read without. */
+async function loadGuessing(
+  rules: ReadRules,
+  load: (rules: ReadRules) => Promise<LoadedImage>,
+): Promise<GuessedLoad> {
+  try {
+    return { loaded: await load(rules), failure: null, rules };
+  } catch (failure) {
+    const [, encoding] =
+      /in a timetable file, give encoding: ([\w-]+)/.exec((failure as Error).message) ?? [];
+    if (encoding === undefined || encoding === rules.encoding) return { loaded: null, failure, rules };
+    return loadGuessing({ ...rules, encoding }, load);
+  }
 }
 
 /** @param isServed whether the query needs no field map, which would come with the command */
@@ -432,7 +449,7 @@ async function proposalFor(facts: ProposalFacts): Promise<Seen> {
 /** The command that serves a source. What options cannot say goes into a timetable file. */
 function commandOf(
   proposal: MapProposal,
-  { records }: ReadRules,
+  { records, encoding }: ReadRules,
   { source, reading }: ProposalFacts,
 ): string {
   const { calendarFrom, calendarTo } = reading;
@@ -443,7 +460,9 @@ function commandOf(
   const options = kept.flatMap(([flag, value]) => (value ? [`--${flag} ${shellQuoted(value)}`] : []));
   const { map, when } = proposal;
   const isPlain =
-    when === null && records === undefined && Object.values(map).every((value) => typeof value === 'string');
+    when === null &&
+    (records ?? encoding) === undefined &&
+    Object.values(map).every((value) => typeof value === 'string');
   return isPlain
     ? ['lectern serve', ...source.args, ...options, ...proposedOptions(proposal), '--dev'].join(' ')
     : ['lectern inspect', ...source.args, ...options, '--write timetable.yaml'].join(' ');

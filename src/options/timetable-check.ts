@@ -52,6 +52,8 @@ export function within(path: string, key: string | number): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
+const SECRET_ENTRY = /\.(?:headers|auth)\b/;
+
 /** @returns the value with numbers as texts where texts are expected; undefined if it has a fault */
 export function checkShape(
   value: unknown,
@@ -96,14 +98,19 @@ export function checkShape(
         if (!isScalar(text) || isUnquoted(text, of.kind.type)) return fault(given, of, at);
         const problem = of.kind.fault(text);
         if (problem === null) return text;
-        faults.add(at, `it is ${quoteEscaped(String(text))}: ${problem}`);
+        faults.add(at, isHidden(at) ? problem : `it is ${quoteEscaped(String(text))}: ${problem}`);
         return undefined;
       }
     }
   };
+  // The text of a header field or a client secret may be a secret, also where it should not stand.
+  const isHidden = (at: string): boolean => SECRET_ENTRY.test(at);
   const fault = (given: unknown, of: Shape, at: string): undefined => {
     const inQuotes = isScalar(given) && rangeOf(of).startsWith('a text') ? ', in quotes' : '';
-    faults.add(at, `it is ${describe(given)}; expected ${rangeOf(of)}${inQuotes}`);
+    faults.add(
+      at,
+      `it is ${isHidden(at) ? 'of another form' : describe(given)}; expected ${rangeOf(of)}${inQuotes}`,
+    );
     return undefined;
   };
   const checkKeys = (

@@ -291,6 +291,11 @@ export class Loader {
     return spawnTask(task, options);
   }
 
+  /** Ends the thread for patches, when another loader takes over. */
+  endThread(): void {
+    this.#patches.close();
+  }
+
   followed(): FollowState | null {
     return this.#followed?.state ?? null;
   }

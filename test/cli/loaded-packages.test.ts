@@ -5,11 +5,11 @@ import { SECRET } from '../auth/tokens.js';
 import { ROOT, type Running, start } from './lectern.js';
 
 const HOOK = join(ROOT, 'test/cli/loaded-packages.cjs');
-/** Packages that only databases and stores need. */
-const RARE = /^(?:pg|pg-.*|@nats-io\/.*)$/;
+/** Packages that only databases, stores and timetable files need. */
+const RARE = /^(?:pg|pg-.*|@nats-io\/.*|yaml|jsonata|re2js)$/;
 
-test('clients of databases and stores are loaded only where they are used', async (t) => {
-  const folder = t.testdir({});
+test('clients, and engines of timetable files, are loaded only where they are used', async (t) => {
+  const folder = t.testdir({ 'timetable.yaml': 'sources: [{ from: none.csv }]' });
   const packagesOf = async (
     name: string,
     argv: readonly string[],
@@ -39,4 +39,10 @@ test('clients of databases and stores are loaded only where they are used', asyn
   );
   const database = ['inspect', 'postgres://u@127.0.0.1:1/x', '--table', 'events'];
   t.ok((await packagesOf('database', database, async () => {})).includes('pg'), 'the list would show it');
+  const ofYaml = await packagesOf('yaml', ['inspect', join(folder, 'timetable.yaml')], async () => {});
+  t.same(
+    ofYaml.filter((name) => RARE.test(name)),
+    ['yaml'],
+    'a plain timetable file needs no other engine',
+  );
 });

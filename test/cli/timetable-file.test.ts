@@ -14,6 +14,9 @@ sources:
     fields: { time: '{Datum} {Von}', endTime: '{Datum} {Bis}', title: Fach, roomId: Raum }
 `;
 
+const WESTERN =
+  'Datum;Von;Bis;Fach;Raum\n05.10.2026;08:00;09:30;Übung;A 101\n06.10.2026;08:00;09:30;Größen;A 102\n';
+
 test('inspect, export and explain read a timetable file', async (t) => {
   const folder = t.testdir({
     'timetable.yaml': FILE,
@@ -99,6 +102,10 @@ test('inspect tells the expression for nested records, the delimiter and a missi
     nested.stdout,
     /the records lie within the document; in a timetable file:\n {2}sources:\n.*\n {6}records: ".*\$keys/,
   );
+  writeFileSync(join(folder, 'old.csv'), Buffer.from(WESTERN, 'latin1'));
+  const written = await runHere(t, ['inspect', join(folder, 'old.csv'), '--write', join(folder, 'old.yaml')]);
+  t.match(written, { code: 0, stdout: /old.csv, read as windows-1252: csv/ });
+  t.match((await runHere(t, ['export', join(folder, 'old.yaml'), '--format', 'csv'])).stdout, /Übung/);
   const plain = await runHere(t, ['inspect', join(folder, 'plain.csv')]);
   t.match(plain.stdout, /with "\|" between cells, without a header: its columns are column 1/);
 });
