@@ -5,7 +5,7 @@
  * - `bash` blocks of a page are one session, in order. A line that ends in `# → text` must print that text,
  * and every other line must not get a problem. - `sh` blocks run until they are stopped: each `lectern serve`
  * is started and must become ready. - `js` blocks are programs, `json` blocks are files, `text` blocks are
- * the output of `npm start`. - `console` blocks have commands after `$ `, and their output. Those that need
+ * the output of `npm start`. `yaml` blocks are timetable files, or parts of them. - `console` blocks have commands after `$ `, and their output. Those that need
  * another machine or a database are not run.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -30,6 +30,7 @@ import { type LecternErrorCode, PARAMETER_FAULTS, PROBLEMS } from '../../src/err
 import { createOpenApiDocument } from '../../src/http/openapi/document.js';
 import * as limits from '../../src/limits.js';
 import type { RejectionCode } from '../../src/model/event.js';
+import { readTimetableFile } from '../../src/options/timetable-file.js';
 import { start } from '../cli/lectern.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -46,7 +47,7 @@ const PLAIN = [
 ].flatMap((name) => ['-u', name]);
 
 /** Blocks of `ts` are parts of programs that a page has elsewhere as a whole; they do not run. */
-const LANGUAGES = ['ts', 'sql', 'bash', 'cjs', 'console', 'js', 'json', 'sh', 'text'];
+const LANGUAGES = ['ts', 'sql', 'bash', 'cjs', 'console', 'js', 'json', 'sh', 'text', 'yaml'];
 /** The pages by path. The README comes first, because later pages use the file that it writes. */
 const PAGES: ReadonlyMap<string, string> = new Map(
   [
@@ -285,6 +286,18 @@ async function run(
   process.off('exit', kill);
   return { code, output };
 }
+
+test('the timetable files of the pages have no fault', async (t) => {
+  const found = [...PAGES].flatMap(([page, text]) =>
+    [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml = '']) => ({ page, yaml })),
+  );
+  t.ok(found.length > 1);
+  for (const { page, yaml } of found) {
+    const whole = /^sources:/m.test(yaml) ? yaml : `${yaml}sources: [{ from: a.csv }]\n`;
+    const path = join(t.testdir({ 'timetable.yaml': whole }), 'timetable.yaml');
+    await t.resolves(readTimetableFile(path), page);
+  }
+});
 
 test('the commands of the pages exist', async (t) => {
   for (const [path, page] of PAGES) {
