@@ -128,6 +128,7 @@ export const SLOW_SIZES = [
   'source/formats/flat-line.',
   'source/fuzz.',
   'source/postgres/follow.',
+  'source/postgres/follow-query.',
   'source/postgres/sent-rows.',
   'thread/patched-load.',
   'app/changes-applied.',
