@@ -12,7 +12,7 @@ const STAND_INS = {
   'msgpackr-extract': 'throw new Error("native modules cannot be bundled");',
 };
 
-/** Clients of databases and stores, and the engine of JSONata. Threads that use a client get another text, because few services need one. */
+/** Clients of databases and stores, and the engines of JSONata and of patterns. Threads that use a client get another text, because few services need one. */
 const CLIENTS = [
   'pg',
   'pg-copy-streams',
@@ -21,6 +21,7 @@ const CLIENTS = [
   '@nats-io/kv',
   '@nats-io/obj',
   'jsonata',
+  're2js',
 ];
 const LEFT_OUT = 'throw new Error("this client was left out of this bundle");';
 

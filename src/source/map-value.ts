@@ -97,10 +97,11 @@ let engine: typeof RE2JS | null = null;
  * is to check patterns.
  */
 export async function preparePatterns(map: FieldMap | undefined): Promise<void> {
-  if (engine === null && hasPattern(map, 2)) engine = (await import('re2js')).RE2JS;
+  if (engine === null && hasPattern(map)) engine = (await import('re2js')).RE2JS;
 }
 
-function hasPattern(value: unknown, depth: number): boolean {
+/** @param depth of a field map with maps of formats by default */
+export function hasPattern(value: unknown, depth = 2): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return 'match' in value || (depth > 0 && Object.values(value).some((each) => hasPattern(each, depth - 1)));
 }

@@ -4,6 +4,7 @@ import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
 import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
+import { hasPattern } from '../source/map-value.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { prepareThread } from './start-thread.js';
 import { errorOf, taskFailureOf } from './task-failure.js';
@@ -64,8 +65,8 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
 }
 
 /**
- * The clients of PostgreSQL and NATS, and the engine of JSONata, are as large as all other code, so only tasks that need
- * one of them get the script with them.
+ * The clients of PostgreSQL and NATS, and the engines of JSONata and of patterns, are as large as all other code, so only
+ * tasks that need one of them get the script with them.
  */
 export async function textOf(kind: Task['task'] | 'database'): Promise<string> {
   return kind === 'fetch-image' || kind === 'database'
@@ -91,7 +92,8 @@ function silenceOf(source: LoadTask['source']): LecternError {
 function needsClients({ source, rules }: Pick<LoadTask, 'source' | 'rules'>): boolean {
   if (source.kind === 'merged') return source.specs.some((each) => needsClients({ source: each, rules }));
   const own = 'rules' in source ? source.rules : undefined;
-  return source.kind === 'postgres' || (own?.records ?? rules.records) !== undefined;
+  const { records, fieldMap } = { ...rules, ...own };
+  return source.kind === 'postgres' || records !== undefined || hasPattern(fieldMap);
 }
 
 /**
