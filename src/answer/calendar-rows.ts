@@ -65,6 +65,16 @@ interface EventNames {
   readonly courseName: NameAt;
 }
 
+/** What a VEVENT has besides its rows. */
+interface EventFacts {
+  /** Null: the id. */
+  readonly uid: string | null;
+  /** Seconds since 1970 of the last change. */
+  readonly modifiedS: number;
+  readonly names: EventNames;
+  readonly isClash: boolean;
+}
+
 const CLOSING = Buffer.from('END:VCALENDAR\r\n');
 
 /** The lines before the first event. @param more additional lines, such as the name of a feed */
@@ -108,15 +118,8 @@ export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowList
       isOfSnapshot: true,
       sums: null,
       write(rows, ordinal, target, offset) {
-        return writeEvent(
-          rows,
-          ordinal,
-          modified[ordinal] as number,
-          names,
-          isClash(ordinal),
-          target,
-          offset,
-        );
+        const event = { uid: null, modifiedS: modified[ordinal] as number, names, isClash: isClash(ordinal) };
+        return writeEvent(rows, ordinal, event, target, offset);
       },
     },
     ...(snapshot.lessons.codes.length === 0 ? {} : { joined: lessonJoiner(snapshot, names, isClash) }),
@@ -138,7 +141,8 @@ function lessonJoiner(
     const isFirst =
       snapshot.slotOf(first[lessons.codes[ordinal] as number] as number) === snapshot.slotOf(ordinal);
     if (isFirst) return lesson;
-    return [lesson, ...[TIME, END_TIME].map((place) => instantText(textOf(rows, ordinal, place) ?? ''))].join(
+    spans.read(rows, ordinal);
+    return [lesson, ...[TIME, END_TIME].map((place) => instantText(spans.textOf(rows, place) ?? ''))].join(
       '/',
     );
   };
@@ -149,11 +153,11 @@ function lessonJoiner(
       sums: null,
       write(rows, ordinal, target, offset) {
         const uid = uidOf(rows, ordinal);
-        const changedS = modified[ordinal] as number;
-        if (uid === null) return writeEvent(rows, ordinal, changedS, names, isClash(ordinal), target, offset);
         const members = groups.membersOf(ordinal);
         const modifiedS = members.reduce((latest, each) => Math.max(latest, modified[each] as number), 0);
-        const text = lessonText(rows, members, { uid, names, modifiedS, isClash: members.some(isClash) });
+        const event = { uid, names, modifiedS, isClash: members.some(isClash) };
+        if (members.length === 1) return writeEvent(rows, ordinal, event, target, offset);
+        const text = lessonText(rows, members, event);
         if (Buffer.byteLength(text) > target.length - offset) return NO_ROOM;
         return offset + target.write(text, offset, 'utf8');
       },
@@ -216,44 +220,49 @@ const CATEGORIES = property('CATEGORIES');
 
 const spans = new RowSpans();
 
+/** The texts that are not empty, by code point. */
+function inOrder(texts: ReadonlySet<string>): string[] {
+  return [...texts].filter((text) => text !== '').sort(compareCodePoints);
+}
+
 /** The VEVENT of a lesson. Title and times are those of the first row. */
 function lessonText(
   rows: Rows,
   members: Uint32Array,
-  { uid, names, modifiedS, isClash }: { uid: string; names: EventNames; modifiedS: number; isClash: boolean },
+  { uid, names, modifiedS, isClash }: EventFacts,
 ): string {
   const [leader = 0] = members;
-  const all = (read: (ordinal: number) => string | null): string[] => {
-    const texts = new Set(Array.from(members, (ordinal) => read(ordinal) ?? ''));
-    return [...texts].filter((text) => text !== '').sort(compareCodePoints);
-  };
-  const field = (place: number): string[] => all((ordinal) => textOf(rows, ordinal, place));
-  const [start, end] = [TIME, END_TIME].map((place) => instantText(textOf(rows, leader, place) ?? ''));
-  const types = field(TYPE);
-  const title = textOf(rows, leader, TITLE) || names.courseName(leader) || types.join(', ');
-  const rooms = all((ordinal) => names.roomName(ordinal) ?? textOf(rows, ordinal, ROOM));
-  const people = [field(LECTURER), field(GROUP)]
-    .map((texts) => texts.join(', '))
-    .filter((text) => text !== '');
-  const categories = [...types.map(escapeText), ...(isClash ? [CLASH] : [])];
+  const [places, lecturers, groups, types] = [
+    new Set<string>(),
+    new Set<string>(),
+    new Set<string>(),
+    new Set<string>(),
+  ];
+  for (const ordinal of members) {
+    spans.read(rows, ordinal);
+    places.add(names.roomName(ordinal) ?? spans.textOf(rows, ROOM) ?? '');
+    lecturers.add(spans.textOf(rows, LECTURER) ?? '');
+    groups.add(spans.textOf(rows, GROUP) ?? '');
+    types.add(spans.textOf(rows, TYPE) ?? '');
+  }
+  spans.read(rows, leader);
+  const [start, end] = [TIME, END_TIME].map((place) => instantText(spans.textOf(rows, place) ?? ''));
+  const title = spans.textOf(rows, TITLE) || names.courseName(leader) || inOrder(types).join(', ');
+  const people = [lecturers, groups].map((texts) => inOrder(texts).join(', ')).filter((text) => text !== '');
+  const categories = [...inOrder(types).map(escapeText), ...(isClash ? [CLASH] : [])];
   const lines = [
-    contentLine('UID', escapeText(uid)),
+    contentLine('UID', escapeText(uid ?? '')),
     `${STAMP}${stampOf(modifiedS)}\r\n${LAST_MODIFIED}${stampOf(modifiedS)}\r\n`,
     `DTSTART:${start}\r\n`,
     start === end ? '' : `DTEND:${end}\r\n`,
     ...[
       ['SUMMARY', escapeText(title)] as const,
-      ['LOCATION', escapeText(rooms.join(', '))] as const,
+      ['LOCATION', escapeText(inOrder(places).join(', '))] as const,
       ['DESCRIPTION', escapeText(people.join('\n'))] as const,
       ['CATEGORIES', categories.join(',')] as const,
     ].map(([name, value]) => (value === '' ? '' : contentLine(name, value))),
   ];
   return `${BEGIN}${lines.join('')}${CLOSE}`;
-}
-
-function textOf(rows: Rows, ordinal: number, place: number): string | null {
-  spans.read(rows, ordinal);
-  return spans.textOf(rows, place);
 }
 
 /** `20240902T080000Z` */
@@ -265,9 +274,7 @@ function instantText(text: string): string {
 function writeEvent(
   rows: Rows,
   ordinal: number,
-  modifiedS: number,
-  names: EventNames,
-  isClash: boolean,
+  { uid, modifiedS, names, isClash }: EventFacts,
   target: Buffer,
   offset: number,
 ): number {
@@ -276,14 +283,15 @@ function writeEvent(
   const hasTitle = hasText(TITLE);
   const courseName = hasTitle ? null : names.courseName(ordinal);
   const roomName = names.roomName(ordinal);
-  const nameUnits = (courseName?.length ?? 0) + (roomName?.length ?? 0);
+  const nameUnits = (courseName?.length ?? 0) + (roomName?.length ?? 0) + (uid?.length ?? 0);
   const bytesMax =
     FRAME_BYTES_MAX +
     (start[ordinal + 1]! - start[ordinal]!) * BYTES_PER_JSON_BYTE_MAX +
     nameUnits * BYTES_PER_UNIT_MAX;
   if (bytesMax > target.length - offset) return NO_ROOM;
   let to = put(BEGIN, target, offset);
-  to = writeText(rows, UID, ID, target, to);
+  if (uid === null) to = writeText(rows, UID, ID, target, to);
+  else to = writeLine(UID, escapeText(uid), target, to);
   const modified = stampOf(modifiedS);
   to = put(LINE_END, target, put(modified, target, put(STAMP, target, to)));
   to = put(LINE_END, target, put(modified, target, put(LAST_MODIFIED, target, to)));

@@ -1,5 +1,6 @@
 import { OUTPUT_FIELDS } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
+import type { Snapshot } from '../snapshot/snapshot.js';
 import { type ListLayout, NO_ROOM } from './row-layout.js';
 import type { RowListForm } from './row-lists.js';
 import { copyBytes, HAS_COMMA, HAS_ESCAPE, RowSpans } from './row-spans.js';
@@ -8,17 +9,41 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const CARRIAGE_RETURN = 0x0d;
 const LINE_FEED = 0x0a;
+const LINE_END = Buffer.from('\r\n');
+const NOTHING = Buffer.alloc(0);
 
 const spans = new RowSpans();
 
-/** RFC 4180. Null is an empty cell, and an empty text is a pair of quotes. */
+const CSV_NAMES = OUTPUT_FIELDS.map(({ name }) => name as string);
 const CSV_LAYOUT: ListLayout = { number: 3, sums: null, write: writeCsvRow };
 
-export const CSV: RowListForm = {
-  layout: CSV_LAYOUT,
-  opening: Buffer.from(`${OUTPUT_FIELDS.map(({ name }) => name).join()}\r\n`),
-  closing: Buffer.alloc(0),
-};
+/**
+ * RFC 4180. Null is an empty cell, and an empty text is a pair of quotes. If the timetable has lessons, the last column
+ * has them, so that the file can be read again.
+ */
+export function csvForm({ lessons }: Snapshot): RowListForm {
+  if (lessons.codes.length === 0)
+    return { layout: CSV_LAYOUT, opening: headerOf(CSV_NAMES), closing: NOTHING };
+  const layout: ListLayout = {
+    ...CSV_LAYOUT,
+    isOfSnapshot: true,
+    write(rows, ordinal, target, offset) {
+      const lesson = quoted(lessons.nameOf(ordinal) ?? '');
+      const end = writeCsvRow(rows, ordinal, target, offset);
+      if (end === NO_ROOM || end + Buffer.byteLength(lesson) >= target.length) return NO_ROOM;
+      // The comma takes the place of the carriage return.
+      let to = end - LINE_END.length;
+      target[to++] = COMMA;
+      to += target.write(lesson, to, 'utf8');
+      return to + LINE_END.copy(target, to);
+    },
+  };
+  return { layout, opening: headerOf([...CSV_NAMES, 'lessonId']), closing: NOTHING };
+}
+
+function headerOf(names: readonly string[]): Buffer {
+  return Buffer.from(`${names.join()}\r\n`);
+}
 
 /** The result is never longer than JSON: a quote takes two bytes in both, and JSON adds names and quotes. */
 function writeCsvRow(rows: Rows, ordinal: number, target: Buffer, offset: number): number {
@@ -50,8 +75,6 @@ const NEEDS_QUOTES = /[",\r\n]/;
 function quoted(text: string): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
-
-const NOTHING = Buffer.alloc(0);
 
 /** A line feed replaces the comma. */
 const NDJSON_LAYOUT: ListLayout = {

@@ -37,7 +37,7 @@ import { executePlan } from './execute.js';
 import { type Explanation, explainFree, explainPlan } from './explain.js';
 import { FreeKeys, type FreeQuery, findFree } from './free.js';
 import { jsonRow, jsonRows } from './json.js';
-import { CSV, NDJSON } from './line-rows.js';
+import { csvForm, NDJSON } from './line-rows.js';
 import { messagePackRow, messagePackRows, packPlain } from './msgpack.js';
 import {
   type Further,
@@ -412,7 +412,7 @@ const FORMS: Readonly<
     Exclude<AnyFormatName, 'json' | 'msgpack'>,
     (snapshot: Snapshot, marksClashes: boolean) => RowListForm
   >
-> = { ndjson: () => NDJSON, csv: () => CSV, ics: calendarForm, html: pageForm };
+> = { ndjson: () => NDJSON, csv: csvForm, ics: calendarForm, html: pageForm };
 
 /** Lists of the events of one snapshot, in each representation. */
 class EventLists {

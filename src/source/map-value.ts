@@ -26,7 +26,7 @@ export type MapSteps = Exclude<MapValue, string>;
 const MEMBERS = ['from', 'split', 'each', 'match', 'values', 'otherwise'] as const;
 /** An event has one value of these fields. */
 export const SINGLE_FIELDS: readonly string[] = [
-  ...FIELDS.filter(({ required }) => required).map(({ name }) => name),
+  ...FIELDS.filter(({ kind, required }) => required || kind === 'instant').map(({ name }) => name),
   'lessonId',
   'modified',
 ];

@@ -170,3 +170,86 @@ test('a refused row names the id of its record, and a good change mends it', asy
   t.match(timetable.summary, { events: 2, rejected: 0 });
   await timetable.close();
 });
+
+/** The VEVENTs of a timetable, without the times of their last change. */
+const calendarOf = (timetable: Timetable): string[] =>
+  Buffer.from(timetable.findBytes({}, 'ics'))
+    .toString()
+    .replace(/^(?:DTSTAMP|LAST-MODIFIED):.*\r\n/gm, '')
+    .split('BEGIN:VEVENT\r\n')
+    .slice(1);
+
+test('a calendar has a lesson once, with its rooms, lecturers and groups', async (t) => {
+  const path = join(t.testdir(), 'cells.csv');
+  await writeFile(path, CELLS);
+  const timetable = await timetableOf(path, { fieldMap: CELL_MAP });
+  const lines = (unit: string): string[] =>
+    unit.split('\r\n').filter((line) => line !== '' && !line.startsWith('END:'));
+  t.strictSame(calendarOf(timetable).map(lines).sort(), [
+    [
+      'UID:11',
+      'DTSTART:20261005T080000Z',
+      'DTEND:20261005T093000Z',
+      'SUMMARY:Optics',
+      'LOCATION:B 1',
+      'DESCRIPTION:Curie\\, Dirac\\nPH4\\, PH5',
+    ],
+    [
+      'UID:12',
+      'DTSTART:20261005T080000Z',
+      'DTEND:20261005T093000Z',
+      'SUMMARY:Logic',
+      'LOCATION:B 2',
+      'DESCRIPTION:Boole\\nPH4',
+    ],
+    [
+      'UID:13',
+      'DTSTART:20261005T100000Z',
+      'DTEND:20261005T113000Z',
+      'SUMMARY:Ethics',
+      'LOCATION:B 1\\, B 2',
+      'DESCRIPTION:Dirac\\nPH5',
+    ],
+  ]);
+  await timetable.close();
+});
+
+test('a lesson at several times has an event and a UID for each', async (t) => {
+  const records = [EIGHT, NINE].map((times, n) => ({ id: `${n}`, ...times, lessonId: 'L' }));
+  const timetable = await timetableOf(records);
+  t.strictSame(
+    calendarOf(timetable).map((unit) => unit.split('\r\n')[0]),
+    ['UID:L', 'UID:L/20261005T090000Z/20261005T103000Z'],
+  );
+  await timetable.close();
+});
+
+test('a list goes out as CSV or calendar and comes in again as the same timetable', async (t) => {
+  const folder = t.testdir();
+  const path = join(folder, 'cells.csv');
+  await writeFile(path, CELLS);
+  const before = await timetableOf(path, { fieldMap: CELL_MAP });
+  const [csv, ics] = [join(folder, 'out.csv'), join(folder, 'out.ics')];
+  await writeFile(csv, before.findBytes({}, 'csv'));
+  await writeFile(ics, before.findBytes({}, 'ics'));
+  const again = await timetableOf(csv);
+  t.strictSame(again.find().events, before.find().events);
+  t.equal((await again.ready).id, (await before.ready).id, 'the same content, lessons included');
+  const fieldMap = { icalendar: { roomId: { from: 'LOCATION', split: ',' } } };
+  const calendar = await timetableOf(ics, { fieldMap });
+  const shown = (timetable: Timetable): string[] =>
+    [
+      ...new Set(timetable.find().events.map(({ time, title, roomId }) => `${time} ${title} ${roomId}`)),
+    ].sort();
+  t.strictSame(shown(calendar), shown(before));
+  t.strictSame(
+    calendarOf(calendar)
+      .map((unit) => /SUMMARY:(.*)\r\nLOCATION:(.*)\r/.exec(unit)?.slice(1))
+      .sort(),
+    calendarOf(before)
+      .map((unit) => /SUMMARY:(.*)\r\nLOCATION:(.*)\r/.exec(unit)?.slice(1))
+      .sort(),
+    'each lesson is one event again',
+  );
+  for (const timetable of [before, again, calendar]) await timetable.close();
+});

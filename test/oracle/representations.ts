@@ -20,16 +20,21 @@ const NAMES = [
   'groupId',
 ] as const;
 
-export function csvOf(events: readonly TimetableEvent[]): string {
+/** @param all every event of the data set, for their lessons */
+export function csvOf(events: readonly TimetableEvent[], all: readonly NormalisedEvent[] = []): string {
+  const lessonOf = new Map(all.map(({ id, lessonId }) => [id, lessonId ?? null]));
+  const names = all.some(({ lessonId }) => lessonId) ? [...NAMES, 'lessonId' as const] : NAMES;
   const rows = events.map((event) =>
-    NAMES.map((name) => {
-      const value = event[name];
-      if (value === null) return '';
-      const needsQuotes = value === '' || [...value].some((character) => '",\r\n'.includes(character));
-      return needsQuotes ? `"${value.split('"').join('""')}"` : value;
-    }).join(','),
+    names
+      .map((name) => {
+        const value = name === 'lessonId' ? (lessonOf.get(event.id) ?? null) : event[name];
+        if (value === null) return '';
+        const needsQuotes = value === '' || [...value].some((character) => '",\r\n'.includes(character));
+        return needsQuotes ? `"${value.split('"').join('""')}"` : value;
+      })
+      .join(','),
   );
-  return [NAMES.join(','), ...rows].map((line) => `${line}\r\n`).join('');
+  return [names.join(','), ...rows].map((line) => `${line}\r\n`).join('');
 }
 
 /**
