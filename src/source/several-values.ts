@@ -165,8 +165,10 @@ function joined(slots: readonly number[], texts: readonly string[]): Varying | s
   const items = new Map<string, Item[]>();
   for (let n = 0; n < length; n++) {
     const item = lists.map((list) => list[list.length === 1 ? 0 : n] ?? null);
-    if (item.some((value) => value !== null))
-      items.set(item.length === 1 ? String(item[0]) : JSON.stringify(item), item);
+    // A number and its digits are the same value.
+    const key =
+      item.length === 1 ? String(item[0]) : JSON.stringify(item.map((value) => value && String(value)));
+    if (item.some((value) => value !== null) && !items.has(key)) items.set(key, item);
   }
   return { slots, items: items.size === 0 ? [slots.map(() => null)] : [...items.values()] };
 }
