@@ -150,6 +150,14 @@ test('a local value is in the zone of its DTSTART, whatever the zone of the serv
   const cases: [name: string, lines: string[], expected: string[]][] = [
     ['EXDATE', [...weekly, 'EXDATE:20261112T100000'], ['05T09', '19T09']],
     ['EXDATE of a day', [...weekly, 'EXDATE;VALUE=DATE:20261112'], ['05T09', '19T09']],
+    [
+      'EXDATE in four forms',
+      [
+        ...[start, 'RRULE:FREQ=DAILY;COUNT=5', 'EXDATE:20261105T090000Z', 'EXDATE:20261106T100000'],
+        ...[zoned('EXDATE', '20261108T100000'), 'EXDATE;VALUE=DATE:20261109'],
+      ],
+      ['07T09'],
+    ],
     ['RDATE', [start, 'RDATE:20261107T100000,20261108T100000'], ['05T09', '07T09', '08T09']],
     ['a period', [start, 'RDATE;VALUE=PERIOD:20261107T100000/20261107T120000'], ['05T09', '07T09']],
     ['DTEND', [start, 'DTEND:20261105T110000'], ['05T09']],
