@@ -500,6 +500,11 @@ export function readTemplates(rules: ReadRules, format: string): Map<string, Map
   return new Map([...mapOf(rules.fieldMap ?? {}, format), ...parts]);
 }
 
+/** Whether steps follow before a text becomes the value of a field. */
+export function hasSteps(map: FieldMap, format: string, field: string): boolean {
+  return typeof entriesOf(map, format).get(field) === 'object';
+}
+
 /** The entries for one format. Entries under the format's name override entries for all formats. */
 function entriesOf(map: FieldMap, format: string): Map<string, MapValue> {
   const all = Object.entries(map);

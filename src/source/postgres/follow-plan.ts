@@ -1,7 +1,7 @@
 import { LecternError } from '../../errors.js';
 import { RECORD_BYTES_MAX } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
-import { mapOf } from '../field-map.js';
+import { hasSteps, mapOf } from '../field-map.js';
 import { columnsOf, type MapTemplate } from '../map-template.js';
 import type { FollowedTables } from './change-stream.js';
 import type { Database } from './database.js';
@@ -143,6 +143,8 @@ export async function planFollowing(
     new LecternError('source-unreadable', `cannot follow ${name}: ${problem}`);
   const { table } = rows;
   const id = mapOf(rules.fieldMap ?? {}, 'postgresql').get('id') ?? [{ column: 'id' }];
+  if (hasSteps(rules.fieldMap ?? {}, 'postgresql', 'id'))
+    throw fault('the id of an event must be a column or a template; match and values are for other fields');
   const keyColumns = [...new Set(columnsOf(id))];
   const lost = keyColumns.filter((column) => !rows.columns.includes(column));
   if (lost.length > 0) {

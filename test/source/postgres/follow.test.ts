@@ -128,6 +128,32 @@ test('a table is followed', { skip }, async (t) => {
     t.equal(await untilNoSlot(server), 0, 'no slot stays behind');
   });
 
+  await t.test('a row with several values is followed as a whole', async (t) => {
+    await server.sql(
+      `DROP TABLE IF EXISTS events; DROP PUBLICATION IF EXISTS lectern;
+       CREATE TABLE events (id int PRIMARY KEY, "time" timestamptz NOT NULL, "endTime" timestamptz NOT NULL, "studyGroup" text[], rooms text);
+       INSERT INTO events SELECT n, '2026-09-01T08:00:00Z', '2026-09-01T09:30:00Z', ARRAY['G' || n, 'G' || n + 1], 'A, B' FROM generate_series(1, 5) n;
+       CREATE PUBLICATION lectern FOR TABLE events;`,
+    );
+    const fieldMap: FieldMap = { roomId: { from: 'rooms', split: ',' } };
+    const { timetable, told, rests } = follow(t, server, {}, { identifiers: 'any', fieldMap });
+    t.equal((await timetable.ready).events, 20);
+    const changes: readonly (readonly [statement: string, told: string])[] = [
+      [`UPDATE events SET "studyGroup" = '{G1,X}' WHERE id = 1`, '[2,0,2]'],
+      [`UPDATE events SET rooms = 'A' WHERE id = 2`, '[0,0,2]'],
+      ['DELETE FROM events WHERE id = 3', '[0,0,4]'],
+      ['UPDATE events SET id = 9 WHERE id = 4', '[4,0,4]'],
+    ];
+    for (const [statement, expected] of changes) {
+      const before = told.length;
+      await server.sql(statement);
+      await rests();
+      t.strictSame(told.slice(before), [expected], statement);
+    }
+    await timetable.close();
+    await untilNoSlot(server);
+  });
+
   if (SLOW)
     await t.test('a table is read again after it was altered', async (t) => {
       await prepare();
