@@ -20,6 +20,7 @@ import { DAY_MS, MINUTE_MS, parseDate } from '../../model/time.js';
 import { HALVED, LIST, type Names, NULL, namesOf, PLAIN, type Row } from '../../structures/row.js';
 import { TextMemo } from '../../structures/text-memo.js';
 import { type MapTemplate, parseTemplate } from '../map-template.js';
+import { isNothing } from '../map-value.js';
 import { recordIdOf } from '../several-values.js';
 import { type ClockTime, parseClockTimes } from './clock-times.js';
 import {
@@ -253,7 +254,8 @@ export class WeeklyRows {
   #text(part: Part): string {
     const slot = this.#slots.get(part);
     if (slot === undefined || this.#row.kindOf(slot) <= NULL) return '';
-    return this.#row.textOf(slot).trim();
+    const text = this.#row.textOf(slot).trim();
+    return isNothing(text) ? '' : text;
   }
 
   #giveDates(days: readonly number[]): void {

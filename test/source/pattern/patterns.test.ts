@@ -268,6 +268,7 @@ test('each fault of a record is a sentence', async (t) => {
       'day "8": days of the week are numbered from 0 to 6, or from 1 to 7',
     ],
     [{ day: '' }, {}, 'the day is missing; expected a day of the week'],
+    [{ day: '--' }, {}, 'the day is missing; expected a day of the week'],
     [
       { start: '10:00', end: '09:00' },
       {},
