@@ -195,6 +195,28 @@ const query: fc.Arbitrary<string> = fc
     }
   });
 
+const NONE: Data = Object.fromEntries(Object.keys(COLUMNS).map((table) => [table, []]));
+const lesson = (nr: number): Row => ({ nr, name: 'a', room: nr, course: null, starts: 1 });
+const room = (nr: number): Row => ({ nr, name: 'a', building: null, open: true });
+
+/** Queries in which a way would be wrong: past a row that may be missing, and past a node that mixes rows. */
+const EXAMPLES: [string, [Data, Data]][] = [
+  [
+    'SELECT l.nr AS id, b.team FROM lessons l JOIN terms a ON true LEFT JOIN lesson_teams b ON b.lesson = l.nr AND b.team = a.nr',
+    [
+      { ...NONE, lessons: [lesson(1)], terms: [{ nr: 1, first: 1, last: 1 }] },
+      { ...NONE, lessons: [lesson(1)] },
+    ],
+  ],
+  [
+    'SELECT l.nr AS id, r.name FROM lessons l JOIN rooms r ON r.nr = l.room ORDER BY l.nr LIMIT 1',
+    [
+      { ...NONE, lessons: [lesson(1), lesson(2)], rooms: [room(1), room(2)] },
+      { ...NONE, lessons: [lesson(1), lesson(2)], rooms: [room(2)] },
+    ],
+  ],
+];
+
 test('a change of any table concerns at least the rows of the query that differ afterwards', {
   skip,
 }, async (t) => {
@@ -300,7 +322,7 @@ test('a change of any table concerns at least the rows of the query that differ 
     {
       numRuns: Number(process.env.RUNS ?? size(12, 3000, 400)),
       seed: Number(process.env.SEED ?? 20260914),
-      endOnFailure: false,
+      examples: EXAMPLES,
     },
   );
   t.comment(JSON.stringify(counts));
