@@ -78,8 +78,7 @@ export function checkShape(
           given,
           at,
           (key) => {
-            const own = of.others?.[key];
-            if (own !== undefined) return own;
+            if (of.others !== undefined && Object.hasOwn(of.others, key)) return of.others[key] ?? null;
             return of.keys === undefined || of.keys.includes(key) ? of.of : null;
           },
           [...(of.keys ?? []), ...Object.keys(of.others ?? {})],
@@ -98,7 +97,10 @@ export function checkShape(
         if (!isScalar(text) || isUnquoted(text, of.kind.type)) return fault(given, of, at);
         const problem = of.kind.fault(text);
         if (problem === null) return text;
-        faults.add(at, isHidden(at) ? problem : `it is ${quoteEscaped(String(text))}: ${problem}`);
+        faults.add(
+          at,
+          isHidden(at) ? problem : `it is ${isNumber ? text : quoteEscaped(String(text))}: ${problem}`,
+        );
         return undefined;
       }
     }

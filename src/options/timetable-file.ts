@@ -11,6 +11,7 @@ import type { FieldMap, ReadRules, WeeklyPattern } from '../model/read-rules.js'
 import { fieldMapFault } from '../source/field-map.js';
 import { readSmallFile } from '../source/json-file.js';
 import { preparePatterns } from '../source/map-value.js';
+import type { RuleFault } from '../source/pattern/term.js';
 import { patternFaults } from '../source/pattern/weekly-rows.js';
 import { hidePassword, isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { POSTGRES_RULES } from '../source/postgres/postgres-spec.js';
@@ -96,8 +97,7 @@ class Planning {
       throw invalid(faults.found);
     const timetable = checked as TimetableDescription;
     const good = timetable.sources.map((source) => (typeof source?.from === 'string' ? source : null));
-    for (const { path, message } of patternFaults({ terms: timetable.terms }))
-      faults.add(path.reduce(within, ''), message);
+    this.#addPatternFaults(patternFaults({ terms: timetable.terms }), '');
     const identifiers = this.#identifiersOf(timetable, good);
     const specs = good.map((source, n) => source && this.#specOf(source, `sources[${n}]`, timetable));
     this.#checkTogether(good);
@@ -127,19 +127,31 @@ class Planning {
     return modes.has('derived') ? 'derived' : identifiers;
   }
 
+  /** Adds the faults of patterns and terms whose entries are good by themselves: of the others, only a part is left. */
+  #addPatternFaults(found: readonly RuleFault[], path: string): void {
+    const entryOf = (fault: RuleFault): string =>
+      fault.path.slice(0, fault.path[0] === 'terms' ? 2 : 1).reduce(within, path);
+    for (const fault of found.filter((each) => !this.faults.isAt(entryOf(each))))
+      this.faults.add(fault.path.reduce(within, path), fault.message);
+  }
+
   #specOf(source: SourceDescription, path: string, timetable: TimetableDescription): SourceSpec | null {
     const { faults } = this;
     const kind = kindOf(source.from);
     this.#checkEntries(source, kind, path);
     this.#checkPlace(source.from, within(path, 'from'));
     for (const [field, value] of Object.entries(source.fields ?? {})) {
-      if (value === undefined) continue;
+      const entry = within(within(path, 'fields'), field);
+      if (value === undefined || faults.isAt(entry)) continue;
       const fault = fieldMapFault({ [field]: value } as FieldMap);
-      if (fault !== null) faults.add(within(within(path, 'fields'), field), fault);
+      if (fault !== null) faults.add(entry, fault);
     }
     const rules = rulesOf(source, timetable);
-    for (const fault of faults.isAt('terms') ? [] : patternFaults(rules))
-      if (fault.path[0] === 'when') faults.add(fault.path.reduce(within, path), fault.message);
+    if (!faults.isAt('terms'))
+      this.#addPatternFaults(
+        patternFaults(rules).filter((fault) => fault.path[0] === 'when'),
+        path,
+      );
     if (faults.isAt(path)) return null;
     const { name, prefix, refreshSeconds, lecturerIds } = source;
     const { table, query, versionQuery, follow, followTables } = source;

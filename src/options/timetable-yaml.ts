@@ -1,7 +1,12 @@
 /** Reads YAML 1.2, of which JSON is a part, as plain values with their places. */
 import type { Node, ParsedNode } from 'yaml';
 import { LecternError } from '../errors.js';
-import { TIMETABLE_DEPTH_MAX, TIMETABLE_FAULTS_MAX, TIMETABLE_VALUES_MAX } from '../limits.js';
+import {
+  TIMETABLE_DEPTH_MAX,
+  TIMETABLE_FAULTS_MAX,
+  TIMETABLE_FILE_BYTES_MAX,
+  TIMETABLE_VALUES_MAX,
+} from '../limits.js';
 import { type Written, within } from './timetable-check.js';
 
 export interface ReadYaml extends Written {
@@ -124,8 +129,16 @@ function tooDeep(place: string): LecternError {
   return invalid([`${place}: it is nested more than ${TIMETABLE_DEPTH_MAX} deep`]);
 }
 
-export function invalid(faults: readonly string[]): LecternError {
+/** @param found each with its line and column, if the timetable is in a file; they are told in their order there */
+export function invalid(found: readonly string[]): LecternError {
+  const faults = [...found].sort((a, b) => placeOf(a) - placeOf(b));
   const more = faults.length - TIMETABLE_FAULTS_MAX;
   const shown = [...faults.slice(0, TIMETABLE_FAULTS_MAX), ...(more > 0 ? [`and ${more} more faults`] : [])];
   return new LecternError('option-invalid', shown.join('; '));
+}
+
+/** A number that grows with line and column; 0 without them. */
+function placeOf(fault: string): number {
+  const [, line = 0, column = 0] = /:(\d+):(\d+): /.exec(fault) ?? [];
+  return Number(line) * TIMETABLE_FILE_BYTES_MAX + Number(column);
 }

@@ -246,6 +246,12 @@ const FAULTS: readonly (readonly [what: string, text: string, ...faults: RegExp[
     /"form": did you mean from\?/,
   ],
   [
+    'fields that every object has',
+    'sources: [{ from: a, fields: { toString: a, constructor: b } }]',
+    /fields.toString: there is no entry "toString"/,
+    /fields.constructor: there is no entry "constructor"/,
+  ],
+  [
     'a fallback that is none',
     'sources: [{ from: a, fields: { type: { from: a, values: { x: y, z: null }, otherwise: drop } } }]',
     /otherwise: it is "drop": it must be keep, reject or null/,
@@ -263,6 +269,10 @@ test('each fault has a sentence at its place, and all are told at once', async (
     t.equal(found.length >= expected.length, true, `${what}: ${found.join('; ')}`);
     for (const [n, fault] of expected.entries()) t.match(found[n], fault, what);
   }
+  const terms = await faultsOf(t, 'terms:\n  a: { weeks: 0, firstDay: x }\n  b: {}\nsources: []\n');
+  t.equal(terms.length, 5, `each fault once: ${terms.join('; ')}`);
+  const lines = terms.map((fault) => Number(/^(\d+):/.exec(fault)?.[1]));
+  t.strictSame(lines, [2, 2, 3, 3, 4], 'in the order of the file');
   const many = 'timezone: x\nsources:\n  - from: ..\n    prefix: true\n  - { from: b, dateOrder: dym }\n';
   t.equal((await faultsOf(t, many)).length, 4, 'a typo, a folder above, a boolean and a wrong order');
 });
