@@ -184,6 +184,15 @@ async function writeProposal(
 ): Promise<number> {
   if (isOfFile)
     throw new LecternError('option-invalid', '--write takes a source, and this is a timetable file');
+  if (from.length > 1) {
+    const way = 'write a file for each, and move their entries into one list of sources';
+    throw new LecternError(
+      'option-invalid',
+      `--write takes one source, because each is read in its own way: ${way}`,
+    );
+  }
+  if (!/\.ya?ml$/i.test(path))
+    throw new LecternError('option-invalid', `--write ${path}: a timetable file ends in .yaml or .yml`);
   if (proposal === null || proposal.command === null) {
     const reason = proposal === null ? 'it has no columns' : proposal.notes.join('; ');
     throw new LecternError('source-malformed', `no timetable file can be proposed: ${reason}`);

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LecternError } from '../errors.js';
+import { fileFault, LecternError } from '../errors.js';
 import type { MapValue, ReadRules } from '../model/read-rules.js';
 import type { LookedColumn } from './column-look.js';
 import { type MapProposal, namesIn, sourceOfValue } from './propose-map.js';
@@ -52,6 +52,7 @@ export function timetableText(
     ...Object.entries(map).map(
       ([field, value]) => `  ${field}: ${valueText(value)}${samples(sourceOfValue(value), columns)}`,
     ),
+    ...unused(columns, [...Object.values(map).map(sourceOfValue), ...Object.values(when ?? {})]),
     ...(when === null ? [] : [...comments(noteOn('dayOne')), 'when:']),
     ...Object.entries(when ?? {}).map(([part, value]) => {
       const shown = typeof value === 'string' && part !== 'dayOne' ? samples(value, columns) : '';
@@ -85,8 +86,12 @@ export async function writeTimetable(path: string, text: string, isForced: boole
   try {
     await writeFile(path, text, { flag: isForced ? 'w' : 'wx' });
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const reason = code === 'EEXIST' ? 'it exists; add --force to replace it' : message;
+    const { code } = error as NodeJS.ErrnoException;
+    const reasons: Readonly<Record<string, string>> = {
+      EEXIST: 'it exists; add --force to replace it',
+      ENOENT: `there is no folder ${dirname(resolve(path))}`,
+    };
+    const reason = reasons[code ?? ''] ?? fileFault(error);
     throw new LecternError('option-invalid', `cannot write ${path}: ${reason}`, { cause: error });
   }
 }
@@ -112,6 +117,14 @@ function sentence(note: string): string {
 
 function comments(notes: readonly string[]): string[] {
   return notes.map((note) => `# ${note.replace(/\s+/g, ' ')}`);
+}
+
+/** A comment for each column that no template names. */
+function unused(columns: readonly LookedColumn[], templates: readonly unknown[]): string[] {
+  const used = templates.flatMap((template) => namesIn(String(template)));
+  return columns
+    .filter(({ name }) => !used.includes(name))
+    .map(({ name }) => `# not used: ${scalar(name)}${samples(scalar(name), columns)}`);
 }
 
 /** Some values of the columns, as a comment. */

@@ -58,6 +58,17 @@ Algebra;Lab;Tue;14:00;16:00;even;Lab 2;A2
   t.strictSame(await eventsOf(t, path, 'studyGroup=A2'), ['10-06T13:00 Algebra', '10-20T13:00 Algebra']);
   const again = await runHere(t, ['inspect', join(path, '../lessons.csv'), '--write', path]);
   t.match(again, { code: 2, stderr: /cannot write .*timetable\.yaml: it exists; add --force to replace it/ });
+  for (const [argv, fault] of [
+    [['--write', join(path, '../timetable.txt')], /a timetable file ends in \.yaml or \.yml/],
+    [['--write', join(path, '../none/x.yaml')], /cannot write .*x\.yaml: there is no folder \S+none\n$/],
+    [
+      [join(path, '../lessons.csv'), '--write', path],
+      /--write takes one source, because each is read in its own way/,
+    ],
+  ] as const) {
+    const refused = await runHere(t, ['inspect', join(path, '../lessons.csv'), ...argv]);
+    t.match(refused, { code: 2, stderr: fault });
+  }
   const forced = await runHere(t, ['inspect', join(path, '../lessons.csv'), '--write', path, '--force']);
   t.match(forced, { code: 0, stderr: '' });
 });
@@ -73,6 +84,7 @@ test('in the form of ISCTE: requested and assigned rooms, several groups in one 
     'Curso;Unidade de execução;Turno;Turma;Inscritos no turno;Dia da Semana;Início;Fim;Dia;Características da sala pedida para a aula;Sala da aula;Lotação;Características reais da sala';
   const { path, text } = await written(t, 'aulas.csv', `${header}\n${rows.join('\r\n')}\r\n`);
   t.match(text, /roomId: Sala da aula #/);
+  t.match(text, /# not used: Lotação # 40/);
   t.match(text, /title: Unidade de execução #/);
   t.match(text, /studyGroup: \{ from: Turma, split: "," \} #/);
   t.match(text, /dateOrder: dmy/);
