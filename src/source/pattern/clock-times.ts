@@ -2,6 +2,7 @@
 import { readTimeOfDay } from '../../model/local-time.js';
 import { quoteEscaped } from '../../model/text.js';
 import { MINUTE_MS } from '../../model/time.js';
+import { isNothing } from '../map-value.js';
 
 /** Milliseconds from midnight. */
 export interface ClockTime {
@@ -21,6 +22,7 @@ const END_OF_DAY = 24 * 60 * MINUTE_MS;
 /** @returns the times of a cell, or a clause on the fault */
 export function parseClockTimes(text: string): readonly ClockTime[] | string {
   const plain = text.replace(SPACES, ' ').trim();
+  if (isNothing(plain)) return readClock(plain) as string;
   const dated = DATED.exec(plain)?.[1];
   const cells = dated === undefined ? plain.replace(BETWEEN, '/').split(APART) : [dated];
   const times: ClockTime[] = [];

@@ -2,6 +2,7 @@
 import { TERM_WEEKS_MAX } from '../../limits.js';
 import { quoteEscaped } from '../../model/text.js';
 import { DAY_MS, parseDate } from '../../model/time.js';
+import { isNothing } from '../map-value.js';
 
 /** Which weeks of a term have lessons. All conditions that are not null must hold. */
 export interface Weeks {
@@ -38,7 +39,7 @@ const ITEM = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 /** @returns the weeks, or a clause on the fault */
 export function parseWeeks(given: string): Weeks | string {
   const text = given.trim();
-  if (text === '') return ALL;
+  if (isNothing(text)) return ALL;
   if (text.startsWith('[') || text.startsWith('{')) return weeksOfJson(text);
   let rest = text.toLowerCase().normalize('NFC');
   let parity: number | null = null;

@@ -120,6 +120,7 @@ test('weeks are read as people write them', async (t) => {
     ['10,11\u201112', at(10, 11, 12)],
     ['1 \u2212 2', at(1, 2)],
     ['weeks 1-2', at(1, 2)],
+    ['--', all],
     [[1, 3, 12], at(1, 3, 12)],
     [['1-2', '4'], at(1, 2, 4)],
     [[], all],
