@@ -20,7 +20,7 @@ export const RECORD_PREFIX_UNITS = 18;
 
 /**
  * The beginning of the identifiers of all rows that a record with several values has become. Two records of 10⁷ share
- * it with a probability of 10⁻⁵. A cryptographic hash would take a fifth of a load.
+ * it with a probability of 4 · 10⁻⁵. A cryptographic hash would take a fifth of a load.
  */
 export function recordPrefix(record: string): string {
   const [high, low] = mixed(record);
