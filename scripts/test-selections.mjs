@@ -91,6 +91,7 @@ export const SLOW_SIZES = [
   'answer/page-rows.',
   'answer/row-cache.',
   'cli/generate/generate.',
+  'http/node/same-bytes.',
   'http/fuzz.',
   'http/request/query-fuzz.',
   'http/server/overload.',

@@ -74,6 +74,9 @@ const TARGETS = [
   `/api/v1/schedule?roomId=${ROOM}&startTime=2024-09-02T09:00:00Z&endTime=2024-09-02T12:00:00Z`,
 ];
 
+/** One timetable for all services, because its age is in Last-Modified. */
+const VIEWS = viewsOf();
+
 /** Pages of two origins that may read answers, of one that may not, and none. */
 const PAGES = ['https://one.example', 'https://two.example:8443', 'https://other.example', null];
 
@@ -84,8 +87,11 @@ function withResponses(handler: RequestHandler): RequestHandler {
 
 test('bytes equal those of node:http for pages of several origins in turn', async (t) => {
   const corsOrigins = PAGES.slice(0, 2) as string[];
-  const own = await serve(t, setUp({ corsOrigins }).handler);
-  const plain = await serve(t, withResponses(setUp({ corsOrigins, ownsSocket: false }).handler));
+  const own = await serve(t, setUp({ views: VIEWS, corsOrigins }).handler);
+  const plain = await serve(
+    t,
+    withResponses(setUp({ views: VIEWS, corsOrigins, ownsSocket: false }).handler),
+  );
   const direct = new Connection(own.port);
   const ordinary = new Connection(plain.port);
   for (const target of TARGETS) {
@@ -106,11 +112,11 @@ test('bytes equal those of node:http for pages of several origins in turn', asyn
 });
 
 test('bytes equal those of node:http for new, kept and unmodified answers', async (t) => {
-  const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
+  const plain = await serve(t, withResponses(setUp({ views: VIEWS, ownsSocket: false }).handler));
   const own: [name: string, handler: RequestHandler][] = [
-    ['alone', setUp().handler],
-    ['in a response', withResponses(setUp().handler)],
-    ['in a response that is made late', setUp({ ownsSocket: false }).handler],
+    ['alone', setUp({ views: VIEWS }).handler],
+    ['in a response', withResponses(setUp({ views: VIEWS }).handler)],
+    ['in a response that is made late', setUp({ views: VIEWS, ownsSocket: false }).handler],
   ];
   for (const [name, handler] of own) {
     const { port } = await serve(t, handler);
@@ -137,7 +143,7 @@ test('bytes equal those of node:http for new, kept and unmodified answers', asyn
 });
 
 test('bytes equal those of node:http for faults', async (t) => {
-  const plain = await serve(t, withResponses(setUp({ ownsSocket: false }).handler));
+  const plain = await serve(t, withResponses(setUp({ views: VIEWS, ownsSocket: false }).handler));
   const requests = [
     get('/api/v1/nowhere'),
     get('/api/v1/n%C3%B6where?%'),
@@ -150,7 +156,7 @@ test('bytes equal those of node:http for faults', async (t) => {
     'OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n',
     `DELETE /api/v1/schedule HTTP/1.1\r\nHost: a\r\n\r\n`,
   ];
-  for (const handler of [setUp().handler, withResponses(setUp().handler)]) {
+  for (const handler of [setUp({ views: VIEWS }).handler, withResponses(setUp({ views: VIEWS }).handler)]) {
     const { port } = await serve(t, handler);
     const direct = new Connection(port);
     const ordinary = new Connection(plain.port);

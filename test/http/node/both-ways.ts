@@ -1,0 +1,222 @@
+/** Compares answers on the fast path with answers through Node's response: bytes, and lines of the log. */
+import { createHash } from 'node:crypto';
+import { connect } from 'node:net';
+import fc from 'fast-check';
+import type { Test } from 'tap';
+import { ROOM, serve, setUp, token, viewsOf } from '../harness.js';
+import { rawCases } from '../raw-cases.js';
+
+/** Connections at a time. */
+const TOGETHER = 16;
+
+/** The pieces that a client sends on one connection. */
+export type Script = readonly Buffer[];
+
+/** Time in which a server in this process reads what was sent. */
+async function turns(): Promise<void> {
+  for (let n = 0; n < 4; n++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Everything that is received, without the dates, after the pieces were sent and the sending side was closed. */
+function received(port: number, script: Script): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
+    const chunks: Buffer[] = [];
+    // Only a test that fails waits so long.
+    const timer = setTimeout(() => socket.destroy(new Error('neither answered nor closed')), 20_000);
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    // Bytes that the service does not read may reset the connection.
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === undefined) reject(error);
+    });
+    socket.on('end', () => socket.end());
+    socket.on('close', () => {
+      clearTimeout(timer);
+      const text = Buffer.concat(chunks).toString('latin1');
+      resolve(text.replace(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/g, '\r\nDate: -\r\n'));
+    });
+    socket.on('connect', async () => {
+      await turns();
+      for (const piece of script) {
+        if (!socket.writable) return;
+        socket.write(piece);
+        await turns();
+      }
+      socket.end();
+    });
+  });
+}
+
+interface Outcome {
+  /** What each connection received; only a digest of long texts. */
+  readonly texts: string[];
+  /** Method, route, status and bytes of each answer, sorted. */
+  readonly log: string[];
+}
+
+const TEXT_CHARACTERS_MAX = 4000;
+
+/** One timetable both ways, because its age is in Last-Modified. */
+const VIEWS = viewsOf();
+
+async function outcomeOf(t: Test, scripts: readonly Script[], isFast: boolean): Promise<Outcome> {
+  const { handler, logged } = setUp({
+    views: VIEWS,
+    accessLog: 1,
+    // Compressed answers depend on time.
+    compression: false,
+    corsOrigins: ['https://one.example'],
+    ownsSocket: isFast,
+  });
+  // Without its fast path, the handler gets a response of Node for each request.
+  const { port, server } = await serve(t, isFast ? handler : (req, res) => handler(req, res));
+  const texts: string[] = new Array(scripts.length);
+  let next = 0;
+  const client = async (): Promise<void> => {
+    for (let n = next++; n < scripts.length; n = next++) {
+      const text = await received(port, scripts[n] as Script);
+      texts[n] =
+        text.length <= TEXT_CHARACTERS_MAX
+          ? text
+          : `${text.slice(0, 200)}… ${createHash('sha256').update(text, 'latin1').digest('hex')}`;
+    }
+  };
+  await Promise.all(Array.from({ length: TOGETHER }, client));
+  await server.close({ deadlineMs: 0 });
+  const log = logged.map(({ level, fields, message }) => {
+    const { method, route, status, bytes } = fields as Record<string, unknown>;
+    return [level, message, method, route, status, bytes].join(' ');
+  });
+  return { texts, log: log.sort() };
+}
+
+export async function assertSameBothWays(t: Test, scripts: readonly Script[]): Promise<void> {
+  const fast = await outcomeOf(t, scripts, true);
+  const node = await outcomeOf(t, scripts, false);
+  for (const [n, script] of scripts.entries()) {
+    if (fast.texts[n] === node.texts[n]) continue;
+    t.equal(fast.texts[n], node.texts[n], JSON.stringify(script.map((piece) => piece.toString('latin1'))));
+    if (t.counts.fail > 3) return;
+  }
+  t.same(fast.log, node.log, 'the log');
+  t.ok(fast.log.length > 0, `${fast.log.length} answers`);
+}
+
+const PATH = '/api/v1/schedule';
+const AUTHORIZATION = `Authorization: Bearer ${token({ studyGroup: 'A' })}\r\n`;
+
+/** The corpus without requests that take long. */
+export const CASES: readonly Buffer[] = rawCases(AUTHORIZATION)
+  .filter(({ bytes }) => bytes.length < 3000)
+  .map(({ bytes }) => Buffer.from(bytes, 'latin1'));
+
+const TARGETS = [
+  PATH,
+  `${PATH}?limit=2`,
+  `${PATH}?format=msgpack`,
+  `${PATH}?format=csv&type=Lab`,
+  `${PATH}?format=ics`,
+  `${PATH}?studyGroup=nobody`,
+  `${PATH}?roomId=${ROOM}&startTime=2024-09-02T09:00:00Z&endTime=2024-09-02T12:00:00Z`,
+  `${PATH}?type=Lab&startTime=tomorrow&%FF=1`,
+  `${PATH}/personal`,
+  `${PATH}/conflicts?roomId=${ROOM}`,
+  `${PATH}/types`,
+  `${PATH}/all`,
+  `${PATH}/events/00000000-0000-4000-8000-000000000001`,
+  `${PATH}/`,
+  '/api/v1/nowhere',
+  `http://b${PATH}?type=Lab`,
+  '*',
+  `/${'x'.repeat(9000)}`,
+];
+
+const FIELDS = [
+  'Accept: application/vnd.msgpack',
+  'accept: text/csv;q=0.5, */*;q=0.1',
+  'Accept: image/png',
+  'If-None-Match: *',
+  'If-None-Match: "a", W/"b"',
+  'If-Match: "a"',
+  'If-Unmodified-Since: Mon, 02 Sep 2019 08:00:00 GMT',
+  'Origin: https://one.example',
+  'Origin: https://other.example',
+  'Connection: close',
+  'Connection: keep-alive',
+  'Connection: Upgrade\r\nUpgrade: websocket',
+  'Content-Length: 0',
+  'Content-Length: 3',
+  'Transfer-Encoding: chunked',
+  'Expect: 100-continue',
+  'Expect: x',
+  'Host: b',
+  'X-Request-Id: 1',
+  'Lectern-Min-Version: x',
+  'a: b\r\n'.repeat(40).trim(),
+  'a: b\r\n'.repeat(120).trim(),
+];
+
+/** Some tokens are known after their first request. */
+const CREDENTIALS = [
+  AUTHORIZATION,
+  AUTHORIZATION,
+  AUTHORIZATION,
+  '',
+  'Authorization: Bearer a b\r\n',
+  'Authorization: Bearer a\r\n',
+  'Authorization: Basic a\r\n',
+  AUTHORIZATION + AUTHORIZATION,
+  ...Array.from({ length: 8 }, (_, n) => `Authorization: Bearer ${token({ sub: `visitor ${n}` })}\r\n`),
+];
+
+const usually = <Value>(value: Value, ...others: Value[]): fc.Arbitrary<Value> =>
+  fc.oneof(
+    { weight: 8, arbitrary: fc.constant(value) },
+    { weight: 2, arbitrary: fc.constantFrom(...others) },
+  );
+
+const request: fc.Arbitrary<Buffer> = fc
+  .tuple(
+    usually('GET', 'HEAD', 'OPTIONS', 'POST', 'TRACE', 'FOO'),
+    fc.constantFrom(...TARGETS),
+    usually('HTTP/1.1', 'HTTP/1.0', 'HTTP/1.2'),
+    usually('Host: a\r\n', '', 'Host: a/b\r\n'),
+    fc.constantFrom(...CREDENTIALS),
+    fc.oneof(fc.constant<string[]>([]), fc.subarray(FIELDS, { maxLength: 3 })),
+  )
+  .map(([method, target, version, host, credentials, fields]) =>
+    Buffer.from(
+      `${method} ${target} ${version}\r\n${host}${credentials}${fields.map((field) => `${field}\r\n`).join('')}\r\n`,
+      'latin1',
+    ),
+  );
+
+/** Position, number of removed bytes, and the inserted bytes. */
+const edit = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(4), fc.uint8Array({ maxLength: 6 }));
+
+const damaged: fc.Arbitrary<Buffer> = fc
+  .tuple(fc.constantFrom(...CASES), fc.array(edit, { maxLength: 2 }))
+  .map(([bytes, edits]) =>
+    edits.reduce((before, [where, gone, come]) => {
+      const at = Math.floor(where * before.length);
+      return Buffer.concat([before.subarray(0, at), come, before.subarray(at + gone)]);
+    }, bytes),
+  );
+
+/** One to five requests behind each other, in up to four pieces. */
+export const script: fc.Arbitrary<Script> = fc
+  .tuple(
+    fc.array(fc.oneof({ weight: 4, arbitrary: request }, { weight: 1, arbitrary: damaged }), {
+      minLength: 1,
+      maxLength: 5,
+    }),
+    fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 3 }),
+  )
+  .map(([requests, places]) => {
+    const bytes = Buffer.concat(requests);
+    const cuts = places.map((place) => Math.floor(place * bytes.length)).sort((a, b) => a - b);
+    const ends = [...cuts, bytes.length];
+    return ends
+      .map((end, n) => bytes.subarray(n === 0 ? 0 : ends[n - 1], end))
+      .filter(({ length }) => length > 0);
+  });

@@ -1,0 +1,18 @@
+/** Without single internals of Node, both ways still give the same bytes. */
+import fc from 'fast-check';
+import { test } from 'tap';
+import { INTERNALS, useInternals } from '../../../../src/http/node/internals.js';
+import { size } from '../../../hard/size.js';
+import { assertSameBothWays, script } from '../both-ways.js';
+
+const SEED = 20_270_302;
+
+test('generated requests without single internals of Node', async (t) => {
+  const scripts = fc.sample(script, { numRuns: size(10, 2000, 500), seed: SEED });
+  // Without half-open connections, the answers depend on the time when a client closes its side.
+  const parts = INTERNALS.filter((part) => part !== 'server.httpAllowHalfOpen');
+  for (const part of parts) {
+    useInternals([part]);
+    await assertSameBothWays(t, scripts);
+  }
+});
