@@ -57,14 +57,6 @@ test('header fields that name no origin, or an origin without a source, are refu
     const act = () => parseSourceArgument(['http://one/', 'http://two/'], { headers: { [key]: 'secret' } });
     t.throws(act, { code: 'option-invalid', message }, key);
   }
-  const tokens = { tokenUrl: 'https://issuer/', clientId: 'me', clientSecret: 'secret' };
-  t.throws(() => parseSourceArgument(['http://one/', 'http://two/'], { clientCredentials: tokens }), {
-    message: /^sources are on several origins: [^;]+; name the one that the tokens are for/,
-  });
-  const named = { ...tokens, origin: 'http://two' };
-  t.match(parseSourceArgument(['http://one/', 'http://two/'], { clientCredentials: named }), {
-    specs: [{ clientCredentials: undefined }, { clientCredentials: tokens }],
-  });
   t.end();
 });
 
