@@ -6,6 +6,7 @@ import { formatInstant } from '../model/time.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';
 import { emptyFilters, type SnapshotSummary } from '../snapshot/summary.js';
+import { type RoomsSpec, readRooms } from '../source/rooms-file.js';
 import type { CsvDialect, PartsReport, Source, SourceFormat } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { type LoadedImage, loadImage } from '../thread/load-image.js';
@@ -101,6 +102,7 @@ export async function inspect(
     const query = proposed === null ? [] : describeQuery(proposed, seen.proposal === null, named.args);
     const paragraphs = [...report, ...records, ...describeColumns(seen, write), ...query];
     if (paragraphs.length > 0) writeOut(`${paragraphs.join('\n\n')}\n`);
+    if (named.rooms !== undefined) writeOut(`\n${await describeRooms(named.rooms)}\n`);
   }
   // What the proposal reads in another way was no fault of the source.
   const canWrite = failure === null || seen.proposal?.command != null;
@@ -110,6 +112,12 @@ export async function inspect(
   if (isWritten && canWrite) return await writeProposal(write, isForced, named, written, reading);
   if (summary === null) throw failure;
   return summary.events === 0 ? EXIT_FAILURE : 0;
+}
+
+/** @throws LecternError `rooms-unusable` */
+async function describeRooms({ source, rules }: RoomsSpec): Promise<string> {
+  const { rooms } = await readRooms(typeof source === 'string' ? source : sourceOfSpec(source), rules);
+  return `rooms: ${formatCountOf(rooms.length, 'room')}`;
 }
 
 interface GuessedLoad {

@@ -4,6 +4,7 @@ import type { ReadingSettings, RuleOption, TimetableOptions } from '../options/o
 import { databaseOptionsOf, readRulesOf, ruleOptionsOf } from '../options/source-of-settings.js';
 import { readTimetableFile } from '../options/timetable-file.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
+import type { RoomsSpec } from '../source/rooms-file.js';
 import { liftRules, parseSourceArgument, type SourceSpec, sourceOfSpec } from '../source/spec.js';
 import { writeError } from './faults.js';
 import { shellQuoted } from './propose-map.js';
@@ -31,6 +32,8 @@ export interface ReadSource extends NamedSource {
   readonly options: Pick<TimetableOptions, 'source' | 'timetable' | RuleOption>;
   /** Whether a timetable file says how the source is read. */
   readonly isOfFile: boolean;
+  /** The rooms of a timetable file. */
+  readonly rooms?: RoomsSpec | undefined;
 }
 
 /** The source and the rules of a command, or those of a timetable file. @throws LecternError `option-invalid` */
@@ -40,11 +43,11 @@ export async function readSource(
 ): Promise<ReadSource> {
   const [path, ...others] = [text].flat();
   if (path !== undefined && others.length === 0 && isTimetableFile(path)) {
-    const { source, rules: given, warnings } = await readTimetableFile(path);
+    const { source, rules: given, rooms, warnings } = await readTimetableFile(path);
     for (const warning of warnings) writeError(`warning: ${warning}`);
     const { spec, rules } = liftRules(source, given);
     return {
-      ...{ spec, rules, name: path, isOfFile: true },
+      ...{ spec, rules, rooms, name: path, isOfFile: true },
       options: { timetable: path },
       from: [path],
       args: [shellQuoted(path)],

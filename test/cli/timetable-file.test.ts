@@ -38,6 +38,24 @@ test('inspect, export and explain read a timetable file', async (t) => {
       /bad.yaml:4:5: sources\[0\]: from is missing; .*:4:5: .* did you mean from\?; .*bad.yaml:6:5: /;
     assertOneLine(t, outcome, 2, expected, name);
   }
+  for (const [rooms, code, expected] of [
+    ['id,name\nA 101,Large\n', 0, /\nrooms: 1 room\n$/],
+    [
+      'id,capacity\nA 101,many\n',
+      1,
+      /error: the rooms file \S+rooms\.csv cannot be used: line 2 \(record 1\): /,
+    ],
+  ] as const) {
+    writeFileSync(join(folder, 'rooms.csv'), rooms);
+    writeFileSync(join(folder, 'timetable-of-rooms.yaml'), `rooms: rooms.csv\n${FILE}`);
+    const {
+      code: ended,
+      stdout,
+      stderr,
+    } = await runHere(t, ['inspect', join(folder, 'timetable-of-rooms.yaml')]);
+    t.equal(ended, code);
+    t.match(stdout + stderr, expected);
+  }
   const vain = await runHere(t, ['inspect', path, '--map', 'title=Fach', '--date-order', 'dmy']);
   assertOneLine(
     t,

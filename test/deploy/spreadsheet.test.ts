@@ -88,13 +88,11 @@ test(
     writeFileSync(join(folder, 'plan.csv'), rows.join('\n'));
     // The cells are dates and times of day. Without a locale they are saved as 08/31/2026 and 08:00:00 AM.
     convert(t, folder, 'plan.csv', 'ods', ['--infilter=CSV:44,34,76,1,,1031']);
-    const fieldMap = { time: '{Datum} {Von}', endTime: '{Datum} {Bis}', title: 'Fach', roomId: 'Raum' };
+    const fields = { time: '{Datum} {Von}', endTime: '{Datum} {Bis}', title: 'Fach', roomId: 'Raum' };
     for (const encoding of ['UTF-8', 'windows-1252'] as const) {
-      const source = convert(t, join(folder, 'out'), 'plan.ods', saved(';', encoding));
-      const timetable = await opened(t, {
-        ...{ source, fieldMap, encoding, identifiers: 'derived', timeZone: 'Europe/Berlin' },
-        dateOrder: 'mdy',
-      });
+      const from = convert(t, join(folder, 'out'), 'plan.ods', saved(';', encoding));
+      const sources = [{ from, fields, encoding, identifiers: 'derived', dateOrder: 'mdy' } as const];
+      const timetable = await opened(t, { timetable: { timeZone: 'Europe/Berlin', sources } });
       t.match(timetable.find({}).events, [
         { time: '2026-08-31T06:00:00.000Z', endTime: '2026-08-31T07:30:00.000Z', title: 'Übung' },
         { time: '2026-09-01T11:15:00.000Z', endTime: '2026-09-01T12:45:00.000Z', title: 'Größen' },
