@@ -19,5 +19,5 @@ test('the corpus of raw requests, whole and cut', async (t) => {
 
 test('generated requests, behind each other and in pieces', async (t) => {
   // 33,000 scripts have 100,000 requests.
-  await assertSameBothWays(t, fc.sample(script, { numRuns: size(200, 33_000, 33_000), seed: SEED }));
+  await assertSameBothWays(t, fc.sample(script, { numRuns: size(200, 33_000), seed: SEED }));
 });
