@@ -47,6 +47,8 @@ child.stdout.on('data', (bytes) => {
   renameSync(`${source}.new`, source);
 });
 process.on('SIGTERM', () => child.kill('SIGTERM'));
+// Also after an error, as when the reader of the output has gone.
+process.on('exit', () => child.kill('SIGTERM'));
 // A terminal sends it to both.
 process.on('SIGINT', () => {});
 child.once('exit', (code, signal) => {
