@@ -42,7 +42,7 @@ const FORM_NAMES = Object.keys(FORMS) as (keyof typeof FORMS)[];
 /** More distinct values are no days of the week, alone or several in a cell. */
 const WEEKDAY_VALUES_MAX = 60;
 
-export type Likeness = 'room' | 'code' | 'person' | 'title';
+type Likeness = 'room' | 'code' | 'person' | 'title';
 
 /** What values may be, told by their look. */
 const LIKENESSES: Readonly<Record<Likeness, RegExp>> = {

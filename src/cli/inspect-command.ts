@@ -39,7 +39,7 @@ import { timetableText, writeTimetable } from './write-timetable.js';
 const UNSERVED_LISTED_MAX = 20;
 const FAILED_LISTED_MAX = 20;
 
-export interface InspectOptions {
+interface InspectOptions {
   readonly asJson: boolean;
   /** The path of a timetable file to write. */
   readonly write?: string | undefined;

@@ -12,7 +12,7 @@ type Step =
   | { readonly kind: 'values' };
 
 /** A place of records in a document. */
-export interface NestedRecords {
+interface NestedRecords {
   /** In JSONata. */
   readonly expression: string;
   /** The first records, as the expression gives them. */

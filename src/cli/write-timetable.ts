@@ -8,7 +8,7 @@ import type { LookedColumn } from './column-look.js';
 import { type MapProposal, namesIn, sourceOfValue } from './propose-map.js';
 
 /** What the file says of a source, besides the proposal. */
-export interface WrittenSource {
+interface WrittenSource {
   /** Paths and addresses, as `from` of the file has them. */
   readonly from: readonly string[];
   readonly proposal: MapProposal;

@@ -57,7 +57,7 @@ export function parseLocalTime(given: string, order: DateOrder | undefined): Loc
 
 const NOT_UNDERSTOOD = 'it is not a date and a time of day, such as 2024-08-31 08:00';
 
-export interface LocalDate {
+interface LocalDate {
   /** Days since 1970-01-01. */
   readonly days: number;
   readonly length: number;

@@ -117,7 +117,7 @@ const FIELDS: Shape = {
   others: Object.fromEntries(FORMATS_OF_MAPS.map((format) => [format, OF_ONE_FORMAT])),
 };
 
-export const ROOM_FIELDS: readonly string[] = ['id', 'name', 'building', 'capacity'];
+const ROOM_FIELDS: readonly string[] = ['id', 'name', 'building', 'capacity'];
 
 /** The parts of {@link WeeklyPattern}, whose content source/pattern/ checks. */
 const WHEN: Shape = {

@@ -9,7 +9,7 @@ import {
 } from '../limits.js';
 import { type Written, within } from './timetable-check.js';
 
-export interface ReadYaml extends Written {
+interface ReadYaml extends Written {
   readonly value: unknown;
   /** Keys that are given twice. */
   readonly faults: readonly string[];

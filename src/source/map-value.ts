@@ -21,7 +21,7 @@ import { TextMemo } from '../structures/text-memo.js';
 import { parseTemplate } from './map-template.js';
 
 /** A value of a map with steps. */
-export type MapSteps = Exclude<MapValue, string>;
+type MapSteps = Exclude<MapValue, string>;
 
 const MEMBERS = ['from', 'split', 'each', 'match', 'values', 'otherwise'] as const;
 /** An event has one value of these fields. */

@@ -97,7 +97,7 @@ export interface PatchTask extends Pick<LoadTask, 'rules' | 'past' | 'bounds'> {
 }
 
 /** Reads the rooms of a database. */
-export interface RoomsTask {
+interface RoomsTask {
   readonly task: 'read-rooms';
   readonly source: PostgresSpec;
   readonly rules: ReadRules;

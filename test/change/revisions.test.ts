@@ -143,7 +143,7 @@ test("the source's own time counts if it is later; a time that cannot be read co
   t.notMatch(Buffer.from(timetable.findBytes({})).toString(), 'modified');
   source.apply({
     upsert: [
-      // A later time without a change that anybody can see.
+      // A later time although the event looks the same.
       lesson(1, { changed: later }),
       lesson(2, { changed: later, roomId: 'Hall 2' }),
       lesson(3, { changed: own, roomId: 'Hall 2' }),

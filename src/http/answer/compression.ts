@@ -109,7 +109,7 @@ export function tagWithoutCoding(entityTag: string): string {
   return entityTag.replace(CODING_OF_TAG, '"');
 }
 
-export interface PlainAnswer extends Validators {
+interface PlainAnswer extends Validators {
   readonly target: string;
   /** The format named in the query; null if Accept decides. */
   readonly named: FormatName | null;

@@ -412,7 +412,7 @@ function headerOf(columns: readonly string[], table: FieldTable, isRead: boolean
  *
  * @param texts the first CSV_COLUMNS_MAX cells at most
  * @param count number of all cells
- * @param isSure whether these are names, whatever they look like
+ * @param isSure whether these are names for certain, so that their look does not count
  * @returns the names, or why this is not a header
  */
 function readCsvHeader(

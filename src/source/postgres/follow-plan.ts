@@ -29,7 +29,7 @@ export interface FollowPlan extends FollowedTables {
 }
 
 /** Oids of tables, without their partitions, and of views. */
-export interface Relations {
+interface Relations {
   readonly tables: readonly number[];
   readonly views: readonly number[];
 }

@@ -56,7 +56,7 @@ export interface Way {
   readonly columns: readonly string[];
 }
 
-export interface QueryWays {
+interface QueryWays {
   readonly scans: readonly Scan[];
   /** SQL of the values of a group, with columns of the anchor. */
   readonly group: readonly string[];
