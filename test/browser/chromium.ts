@@ -2,8 +2,9 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import type { Test } from 'tap';
+import { until } from '../waiting/until.js';
 
 /** The environment variable LECTERN_CHROMIUM names another one. */
 const CHROMIUM = process.env.LECTERN_CHROMIUM ?? '/usr/bin/chromium';
@@ -70,4 +71,12 @@ export async function newPage(browser: BrowserContext): Promise<OpenPage> {
     if (message.type() === 'error' || /content security policy|could not find/i.test(text)) errors.push(text);
   });
   return { page, requested, errors };
+}
+
+/** Waits until the page has so many of the elements: a page draws what it was told some time after the answer. */
+export async function counted(elements: Locator, count: number): Promise<void> {
+  await until(
+    () => elements.count(),
+    (seen) => seen === count,
+  );
 }

@@ -8,7 +8,7 @@ import { HttpServer } from '../../src/http/server/server.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { bearer, EVENTS, serve, setUp } from '../http/harness.js';
 import { PublishedViews } from '../http/live-views.js';
-import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+import { counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -104,7 +104,7 @@ if (NO_BROWSER !== null) {
         await page.locator('.token-form textarea').fill(tokenOf());
         await page.locator('.token-form button').click();
         await page.locator('.month-lesson', { hasText: 'Next week' }).waitFor();
-        t.equal(await page.locator('.token-form').count(), 0);
+        await counted(page.locator('.token-form'), 0);
         t.match(page.url(), 'view=month&of=group:A&date=2026-10-05');
         await page.close();
       },
@@ -146,8 +146,8 @@ if (NO_BROWSER !== null) {
         views.publishEvents([...LESSONS, lesson(90, MONDAY_MS + 2 * HOUR_MS, { title: 'While away' })]);
         await again.listen({ host: '127.0.0.1', port });
         await page.locator('.lesson', { hasText: 'While away' }).waitFor();
-        t.equal(await page.locator('.status').getAttribute('data-state'), 'live');
-        t.equal(await page.locator('.problem').count(), 0);
+        await page.locator('.status[data-state="live"]').waitFor();
+        await counted(page.locator('.problem'), 0);
         t.same(
           errors.filter((text) => !/ERR_CONNECTION|Failed to load/.test(text)),
           [],

@@ -8,7 +8,7 @@ import { startService } from '../../src/app/service.js';
 import type { components } from '../../src/client/client.js';
 import { findPages } from '../../src/http/pages.js';
 import { axeFindings } from './axe.js';
-import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+import { counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 type Event = components['schemas']['Event'];
 const fixture = (name: string): string => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
@@ -109,14 +109,14 @@ if (NO_BROWSER !== null) {
 
     await t.test('a clash is marked, and opens into what clashes with what', async (t) => {
       const { page } = await open(browser, `${view}?of=group:${GROUP}`);
-      t.equal(await page.locator('.lesson[data-clash]').count(), 2);
+      await counted(page.locator('.lesson[data-clash]'), 2);
       await page.locator('.lesson[data-clash]').first().click();
       const panel = page.locator('.panel');
       t.match(await panel.innerText(), /1 clash[\s\S]*ÉCO-3A has 2 lessons at once/);
-      t.equal(await panel.locator('.side').count(), 2);
+      await counted(panel.locator('.side'), 2);
       t.match(page.url(), /open=/, 'the open lesson is in the address');
       await page.keyboard.press('Escape');
-      t.equal(await panel.count(), 0);
+      await counted(panel, 0);
       await page.close();
     });
 
@@ -176,17 +176,19 @@ if (NO_BROWSER !== null) {
 
     await t.test('a kind is left out with one click, in the address too', async (t) => {
       const { page } = await open(browser, `${view}?of=group:${GROUP}`);
+      await page.locator('.lesson').first().waitFor();
       const before = await page.locator('.lesson').count();
       await page.locator('.kind', { hasText: 'LEC' }).click();
       await page.locator('.left-out').waitFor();
+      await settled(page);
       const after = await page.locator('.lesson').count();
       t.ok(after > 0 && after < before);
       t.match(page.url(), /not=type:LEC/);
       await page.reload();
       await settled(page);
-      t.equal(await page.locator('.lesson').count(), after);
+      await counted(page.locator('.lesson'), after);
       await page.locator('.left-out .chip-remove').click();
-      t.equal(await page.locator('.lesson').count(), before);
+      await counted(page.locator('.lesson'), before);
       await page.close();
     });
 
@@ -255,11 +257,11 @@ if (NO_BROWSER !== null) {
     await t.test('all clashes are counted, filtered by kind and week, and saved as a table', async (t) => {
       const { page } = await open(browser, `${view}?view=clashes`);
       const all = await ask<{ by: string }[]>('/schedule/conflicts');
-      t.equal(await page.locator('h1').innerText(), `${all.length} clashes`);
+      await page.locator('h1', { hasText: `${all.length} clashes` }).waitFor();
       await page.locator('.filters button', { hasText: 'Rooms' }).click();
       const rooms = all.filter(({ by }) => by === 'room').length;
       await page.locator('h1', { hasText: `${rooms} clashes` }).waitFor();
-      t.equal(await page.locator('.clash-list > li').count(), rooms);
+      await counted(page.locator('.clash-list > li'), rooms);
       const saving = page.waitForEvent('download');
       await page.locator('.toolbar-end .button').click();
       t.equal((await saving).suggestedFilename(), 'clashes.csv');
