@@ -6,6 +6,7 @@ import { HARD } from '../hard/size.js';
 import { slowTest } from '../hard/slow-test.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { start } from './lectern.js';
+import { assertOneLine } from './run-here.js';
 
 /** A busy machine is slower. */
 
@@ -87,20 +88,19 @@ test('serve follows its file, refuses broken data, loads on request, and starts 
   const damaged = join(folder, 'damaged');
   writeFileSync(damaged, 'LECTERN and then something else');
   const failed = await start(['serve', '--pin', damaged, '--dev', '--port', '0']).ended;
-  t.equal(failed.code, 1);
-  t.match(failed.stderr, /cannot be used: /);
-  t.equal(failed.stderr.trim().split('\n').length, 1);
+  assertOneLine(t, failed, 1, /cannot be used: /, 'damaged');
 });
 
 slowTest('an empty first load gives one clear line, unless empty timetables are allowed', async (t) => {
   const folder = t.testdir({ 'empty.json': '[]', 'none.ndjson': '{"id":"not-a-uuid"}\n{"id":"neither"}\n' });
   const refused = await start(['serve', join(folder, 'none.ndjson'), '--dev', '--port', '0']).ended;
-  t.equal(refused.code, 1);
-  t.match(
-    refused.stderr,
+  assertOneLine(
+    t,
+    refused,
+    1,
     /none\.ndjson was refused: it has no events: all 2 records were rejected, the first at line 1: id is .*--identifiers derived.*lectern inspect/,
+    'refused',
   );
-  t.equal(refused.stderr.trim().split('\n').length, 1);
   const empty = start([
     'serve',
     join(folder, 'empty.json'),

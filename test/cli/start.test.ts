@@ -149,7 +149,9 @@ function withDescriptors(
   descriptors: number,
 ): Promise<{ readonly isServing: boolean; readonly stderr: string }> {
   const command = `ulimit -n ${descriptors}; exec "$0" "$@"`;
-  const argv = ['-c', command, process.execPath, 'dist/cli.js', 'serve', DEMO, '--dev', '--port', '0'];
+  // At a lower level, a line about a slow load may follow on a busy machine.
+  const options = ['--dev', '--port', '0', '--log-level', 'error'];
+  const argv = ['-c', command, process.execPath, 'dist/cli.js', 'serve', DEMO, ...options];
   const child = spawn('sh', argv, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
   let isServing = false;
   let stderr = '';
