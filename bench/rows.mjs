@@ -53,7 +53,7 @@ export function workloadRow(about, floorRounds, ownRounds, detail) {
 }
 
 /**
- * The rows of a full run, without the set that is not part of the project.
+ * The rows of a full run, without the set that is not part of the project and the peers that are programs of the system.
  *
  * @param {{ peers: boolean }} options whether rows of peers are included
  * @returns {{ group: string, name: string, set: string }[]}
@@ -70,7 +70,9 @@ export function expectedRows({ peers }) {
   rows.push({ group: 'memory', name: ROW_NAMES.memoryFull, set: 'large' });
   if (!peers) return rows;
   for (const workload of PEER_WORKLOADS) {
-    for (const { name } of PEERS) rows.push({ group: `peer, ${workload}`, name, set: 'medium' });
+    for (const { name, program } of PEERS) {
+      if (program === undefined) rows.push({ group: `peer, ${workload}`, name, set: 'medium' });
+    }
   }
   return rows;
 }

@@ -26,7 +26,7 @@ const wantedPeers = ({ peers }) => PEERS.filter(({ name }) => peers.some((part) 
 function hindrances({ isWhole, ...settings }) {
   if (!isWhole) return [];
   return wantedPeers(settings)
-    .filter((peer) => peer.runsHere() && !peer.installed())
+    .filter((peer) => peer.program === undefined && peer.runsHere() && !peer.installed())
     .map((peer) => peer.absence());
 }
 

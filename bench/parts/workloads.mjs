@@ -113,7 +113,7 @@ async function measureWorkload(session, { set, setEvents }, found, { lectern, be
     contestants.push({ ...common, as: beforeAs, name: BEFORE, server: before });
   }
   for (const { peer, server } of others) {
-    const peerServer = server ?? (await session.startPeer(peer, JSON.stringify(answer), SECRET));
+    const peerServer = server ?? (await session.startPeer(peer, JSON.stringify(answer)));
     if (peerServer === null) continue;
     if (server === null) started.push(peerServer);
     contestants.push({

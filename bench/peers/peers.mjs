@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,18 +7,24 @@ const HERE = fileURLToPath(new URL('.', import.meta.url));
 
 /** A server that Lectern is compared with. */
 class Peer {
-  /** @param {{ name: string, folder: string, answers?: 'events' | 'constant', eventsMax?: number | null, connections?: number, built?: string[], platform?: string }} peer */
-  constructor({ name, folder, answers = 'events', eventsMax = null, connections, built = [], platform }) {
+  /** @param {{ name: string, folder: string, answers?: 'events' | 'constant', eventsMax?: number | null, connections?: number, built?: string[], platform?: string, program?: { command: string, remedy: string } }} peer */
+  constructor({
+    name,
+    folder,
+    answers = 'events',
+    eventsMax = null,
+    connections,
+    built = [],
+    platform,
+    program,
+  }) {
     /** Name in tables. */
     this.name = name;
     /** Below bench/peers. */
     this.folder = folder;
     /** Options as for `startServer` of measure.mjs. */
     this.file = `./peers/${folder}/server.mjs`;
-    /**
-     * 'events': started with source and secret; 'constant': with an answer as for servers/floor.mjs, and
-     * optionally a secret.
-     */
+    /** 'events': started with source and secret; 'constant': with an answer as for servers/floor.mjs. */
     this.answers = answers;
     /** With more events a measurement takes too long; null: no limit. */
     this.eventsMax = eventsMax;
@@ -26,6 +33,8 @@ class Peer {
     /** The only operating system that can run it; undefined: any. */
     this.platform = platform;
     this.built = built;
+    /** The program of the system that it needs; a whole run goes on without. */
+    this.program = program;
   }
 
   /** @returns whether this operating system can run it */
@@ -36,6 +45,7 @@ class Peer {
   /** @returns whether it can start here: all packages of its package.json are installed in their versions */
   installed() {
     if (!this.runsHere()) return false;
+    if (this.program !== undefined) return spawnSync(this.program.command, ['-v']).error === undefined;
     const folder = join(HERE, this.folder);
     const manifest = join(folder, 'package.json');
     // A peer without its own packages uses the project's.
@@ -55,6 +65,8 @@ class Peer {
   absence() {
     if (this.installed()) return undefined;
     if (!this.runsHere()) return `${this.name} can be measured on ${this.platform} only.`;
+    if (this.program !== undefined)
+      return `${this.program.command} is not installed: "${this.program.remedy}" installs it.`;
     return `${this.name} is not installed: "npm ci --prefix bench/peers/${this.folder}" installs it.`;
   }
 }
@@ -62,11 +74,18 @@ class Peer {
 export const PEERS = [
   new Peer({ name: 'Fastify, constant body', folder: 'fastify-constant', answers: 'constant' }),
   new Peer({
+    name: 'nginx, file',
+    folder: 'nginx-file',
+    answers: 'constant',
+    // The time of its processes is read from /proc.
+    platform: 'linux',
+    program: { command: 'nginx', remedy: 'apt-get install nginx-light' },
+  }),
+  new Peer({
     name: 'Fastify + better-sqlite3',
     folder: 'fastify-sqlite',
     built: ['better-sqlite3/build/Release/better_sqlite3.node'],
   }),
-  // The time of its processes is read from /proc.
   new Peer({ name: 'Fastify + PostgreSQL', folder: 'fastify-postgres', platform: 'linux' }),
   new Peer({ name: 'array filter', folder: 'array-filter' }),
   new Peer({ name: 'json-server', folder: 'json-server', eventsMax: 100_000, connections: 4 }),

