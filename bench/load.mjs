@@ -1,11 +1,13 @@
 /**
- * The load: autocannon in a separate process. Messages: { requests, as } stores requests to be sent in turn over all
+ * The load, in a separate process. Messages: { requests, as } stores requests to be sent in turn over all
  * connections together, so that each is sent once before any repeats; { forget: true } forgets them all; { run: { as,
- * port, amount, connections, expect304 } } sends `amount` of them. The run has no time limit: it would cut off
- * requests in progress, although the server would have worked on them.
+ * port, amount, connections, expect304, rate } } sends `amount` of them: by autocannon, which sends the next request
+ * when the last one is answered, or at a fixed rate. The run has no time limit: it would cut off requests in progress,
+ * although the server would have worked on them.
  */
 import { createHistogram } from 'node:perf_hooks';
 import autocannon from 'autocannon';
+import { sendAtRate } from './open-loop.mjs';
 
 /** Percentiles of the reported latencies. */
 const PERCENTILES = [10, 25, 50, 75, 90, 95, 99, 99.9, 100];
@@ -15,39 +17,48 @@ const TIMEOUT_SECONDS = 60;
 
 const known = new Map();
 
-async function run({ as, port, amount, connections, expect304 }) {
-  const list = known.get(as);
-  const latencies = createHistogram();
+/** Sends the next request of each connection after its last answer. @returns {Promise<number>} seconds */
+async function sendInTurn({ port, amount, connections }, next, onAnswer) {
   const began = performance.now();
   let ended = began;
+  const setupRequest = (request) => {
+    const { path, headers } = next();
+    return { ...request, path, headers: { ...request.headers, ...headers } };
+  };
   const options = {
     url: `http://127.0.0.1:${port}`,
     amount,
     connections,
     sampleInt: SAMPLE_MS,
     timeout: TIMEOUT_SECONDS,
-    requests: [
-      {
-        setupRequest: (request) => {
-          const { path, headers } = list.requests[list.next++ % list.requests.length];
-          return { ...request, path, headers: { ...request.headers, ...headers } };
-        },
-      },
-    ],
+    requests: [{ setupRequest }],
   };
-  const result = await new Promise((resolve, reject) => {
-    const instance = autocannon(options, (error, done) => (error ? reject(error) : resolve(done)));
-    instance.on('response', (_client, _status, _bytes, latencyMs) => {
+  const { errors, timeouts } = await new Promise((resolve, reject) => {
+    const instance = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)));
+    instance.on('response', (_client, status, _bytes, latencyMs) => {
       ended = performance.now();
-      latencies.record(Math.max(1, Math.round(latencyMs * 1000)));
+      onAnswer(status, latencyMs);
     });
   });
-  const seconds = (ended - began) / 1000;
-  const good = expect304 ? result['3xx'] : result['2xx'];
+  if (errors + timeouts > 0) throw new Error(`${errors} connections failed, ${timeouts} requests timed out`);
+  return (ended - began) / 1000;
+}
+
+async function run({ as, expect304, ...sending }) {
+  const list = known.get(as);
+  const latencies = createHistogram();
+  const { amount, rate } = sending;
+  let good = 0;
+  const next = () => list.requests[list.next++ % list.requests.length];
+  const onAnswer = (status, latencyMs) => {
+    if (expect304 ? status === 304 : status === 200) good++;
+    latencies.record(Math.max(1, Math.round(latencyMs * 1000)));
+  };
+  const seconds = await (rate === undefined ? sendInTurn : sendAtRate)(sending, next, onAnswer);
   process.send({
     kind: 'result',
     requests: amount,
-    failed: amount - good + result.errors + result.timeouts,
+    failed: amount - good,
     seconds,
     perSecond: amount / seconds,
     latencyMs: Object.fromEntries(PERCENTILES.map((p) => [`p${p}`, latencies.percentile(p) / 1000])),

@@ -11,15 +11,16 @@ const GROWTH_MAX = 10;
  *
  * @typedef {object} Contestant @property {string} name @property {{ port: number, program:
  * import('./measure.mjs').Program }} server @property {string} as the name of its requests in the load
- * @property {number} connections each sends its next request after the last answer @property {boolean}
- * [expect304]
+ * @property {number} connections @property {boolean}
+ * [expect304] @property {number} [rate] requests a second, each at its own instant; without, each connection sends its
+ * next request after the last answer
  */
 
 /** Processor time of the server per request, in microseconds, over `amount` requests. */
-export async function runOnce(load, { name, server, as, connections, expect304 }, amount) {
+export async function runOnce(load, { name, server, as, connections, expect304, rate }, amount) {
   const before = await server.program.ask('usage', 'usage');
   const result = await load.ask(
-    { run: { as, port: server.port, amount, connections, expect304: expect304 ?? false } },
+    { run: { as, port: server.port, amount, connections, expect304: expect304 ?? false, rate } },
     'result',
   );
   const after = await server.program.ask('usage', 'usage');
@@ -80,8 +81,10 @@ function amountFor({ connections }, requests) {
 export async function interleave(load, contestants, settings) {
   const all = [];
   for (const contestant of contestants) {
-    const { slices, perSecond } = await warmUp(load, contestant, settings.warmUp);
-    const amount = amountFor(contestant, perSecond * settings.roundSeconds);
+    const inTurn = { ...contestant, rate: undefined };
+    const { slices, perSecond } = await warmUp(load, inTurn, settings.warmUp);
+    const speed = Number.isFinite(contestant.rate) ? contestant.rate : perSecond;
+    const amount = amountFor(contestant, speed * settings.roundSeconds);
     all.push({ contestant, amount, warmUpSlices: slices, rounds: [] });
   }
   for (let round = 0; round < settings.rounds; round++) {

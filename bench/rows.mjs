@@ -12,6 +12,12 @@ export const PEER_TARGETS = new Map([
   ['Fastify + PostgreSQL', 20],
   ['json-server', 3000],
 ]);
+/** The fixed rates, as portions of what the floor can answer, and the percentiles of latency. */
+export const RATES = [0.5, 0.7];
+export const LATENCIES = ['p50', 'p99', 'p99.9'];
+export const rateName = (portion) => `${SECOND_ROW} at ${portion * 100} % of the floor's capacity`;
+export const latencyName = (portion, p) => `${rateName(portion)}, ${p}`;
+
 export const ROW_NAMES = {
   largeAgainstSmall: 'large set against small, default caches',
   largeAgainstSmallCached: 'large set against small, caches large enough',
@@ -46,7 +52,7 @@ export function workloadRow(about, floorRounds, ownRounds, detail) {
     floorPerSecond: middle(floorRounds, 'perSecond'),
     requestsPerRound: middle(ownRounds, 'requests'),
     latencyMs: Object.fromEntries(
-      ['p50', 'p99', 'p99.9'].map((p) => [p, median(ownRounds.map(({ latencyMs }) => latencyMs[p]))]),
+      LATENCIES.map((p) => [p, median(ownRounds.map(({ latencyMs }) => latencyMs[p]))]),
     ),
     ...detail,
   });
@@ -64,6 +70,9 @@ export function expectedRows({ peers }) {
   rows.push({ group: 'workload', name: SECOND_ROW, set: 'large, caches large enough' });
   rows.push({ group: 'size', name: ROW_NAMES.largeAgainstSmall, set: 'large' });
   rows.push({ group: 'size', name: ROW_NAMES.largeAgainstSmallCached, set: 'large' });
+  for (const portion of RATES) {
+    for (const p of LATENCIES) rows.push({ group: 'latency', name: latencyName(portion, p), set: 'medium' });
+  }
   rows.push({ group: 'token', name: ROW_NAMES.firstSight, set: 'medium' });
   rows.push({ group: 'load', name: ROW_NAMES.coldLoad, set: 'large' });
   rows.push({ group: 'memory', name: ROW_NAMES.memoryIdle, set: 'large' });
@@ -121,6 +130,12 @@ export function tell(row, { isJudged }) {
   ];
   if (isJudged && target !== null) {
     parts.push(`${isLeast ? 'at least' : 'at most'} ${figure(target)}${isMet(row) ? '' : ' MISSED'}`);
+  }
+  if (detail.floorMs !== undefined) {
+    parts.push(
+      `${figure(detail.ms)} ms against ${figure(detail.floorMs)}`,
+      `${Math.round(detail.perSecond)}/s of ${Math.round(detail.capacity)}`,
+    );
   }
   if (detail.floorMicros !== undefined) {
     const { latencyMs } = detail;

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { provenanceOf } from '../scripts/provenance.mjs';
 import { measureColdLoads } from './parts/cold-load.mjs';
 import { measureFirstSight } from './parts/first-sight.mjs';
+import { measureLatencies } from './parts/latencies.mjs';
 import { measureSizes } from './parts/sizes.mjs';
 import { measureWorkloads } from './parts/workloads.mjs';
 import { PEERS } from './peers/peers.mjs';
@@ -46,6 +47,7 @@ async function measureAll(session, peers) {
     const workloads = session.settings.only === '' ? WORKLOADS : [...WORKLOADS, ...FURTHER_WORKLOADS];
     await measureWorkloads(session, 'medium', workloads, fitting);
     await measureFirstSight(session);
+    await measureLatencies(session);
   }
   for (const set of sets.filter((name) => !['small', 'medium', 'large'].includes(name))) {
     await measureWorkloads(session, set, secondRow, []);

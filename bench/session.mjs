@@ -121,6 +121,16 @@ export class Session {
     return new Map(servers.map(({ name, rounds }) => [name, rounds]));
   }
 
+  /** Requests a second that a warm server answers when it never waits for one, from the second generator. */
+  async capacityOf(contestant) {
+    const [{ rounds }] = await interleave(
+      this.#load,
+      [{ ...contestant, rate: Number.POSITIVE_INFINITY }],
+      this.settings,
+    );
+    return median(rounds.map(({ perSecond }) => perSecond));
+  }
+
   /** Shows progress, because rows appear only after all launches. */
   #tellLaunch({ name, set }, servers) {
     const costs = servers.map(

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { missingRows } from '../rows.mjs';
+import { LATENCIES, missingRows } from '../rows.mjs';
 
 const ROW_NUMBERS = ['median', 'q1', 'q3', 'min', 'max'];
 const DETAIL_NUMBERS = [
@@ -11,43 +11,50 @@ const DETAIL_NUMBERS = [
   'requestsPerRound',
   'setEvents',
 ];
-const LATENCIES = ['p50', 'p99', 'p99.9'];
 
 /** The major version of Node in the results. */
 export function majorOf({ node }) {
   return Number(/^v(\d+)/.exec(node)?.[1] ?? Number.NaN);
 }
 
-/**
- * The published results: for each major version of Node, the newest file.
- *
- * @param {string} folder
- * @returns {object[]} by version; the first is shown in full, and others may have fewer rows
- * @throws Error if one of them cannot be reported
- */
-export function readResults(folder) {
-  const files = readdirSync(folder).filter((name) => /^node\d+\.json$/.test(name));
-  const all = files.map((name) => {
-    try {
-      return JSON.parse(readFileSync(join(folder, name), 'utf8'));
-    } catch (error) {
-      throw new Error(`${name} is not JSON: ${error.message}`, { cause: error });
-    }
-  });
-  if (all.length === 0) throw new Error(`no results in ${folder}: npm run bench makes them`);
-  all.sort((a, b) => majorOf(a) - majorOf(b));
-  for (const [n, results] of all.entries()) checkResults(results, { isWhole: n === 0 });
-  return all;
+/** The published files: one for each major version of Node. @param {string} folder */
+export function publishedFiles(folder) {
+  const names = readdirSync(folder).filter((name) => /^node\d+\.json$/.test(name));
+  if (names.length === 0) throw new Error(`no results in ${folder}: npm run bench makes them`);
+  return names.map((name) => join(folder, name));
 }
 
 /**
- * Checks that results can be reported: every required row is there, with valid numbers.
+ * @param {string[]} files as `npm run bench` writes them
+ * @returns {object[]} by version of Node; any may lack rows
+ * @throws Error if one of them cannot be reported
+ */
+export function readResults(files) {
+  const all = files.map((file) => {
+    try {
+      return JSON.parse(readFileSync(file, 'utf8'));
+    } catch (error) {
+      throw new Error(`${file} cannot be read: ${error.message}`, { cause: error });
+    }
+  });
+  for (const results of all) checkResults(results);
+  return all.sort((a, b) => majorOf(a) - majorOf(b));
+}
+
+/** The rows that a whole run has and these results lack, as sentences. */
+export function lacking(results) {
+  return missingRows(results.rows, { peers: true }).map(
+    ({ group, name, set }) => `The results of ${results.node} lack "${group}: ${name} (${set})".`,
+  );
+}
+
+/**
+ * Checks that results can be reported: their numbers are valid.
  *
  * @param {object} results as `npm run bench` writes them
- * @param {{ isWhole: boolean }} options whether every row is required, including those of peers
  * @throws Error that names the first fault
  */
-export function checkResults(results, { isWhole }) {
+function checkResults(results) {
   const fail = (what) => {
     throw new Error(`the results of ${results.node ?? 'no version of Node'} ${what}`);
   };
@@ -58,10 +65,6 @@ export function checkResults(results, { isWhole }) {
   }
   if (results.settings.quick) fail('are of a quick run, which measures nothing');
   if (results.rows.length === 0) fail('have no row');
-  const missing = isWhole ? missingRows(results.rows, { peers: true }) : [];
-  if (missing.length > 0) {
-    fail(`lack rows: ${missing.map(({ group, name, set }) => `${group}: ${name} (${set})`).join(', ')}`);
-  }
   const { launches, rounds } = results.settings;
   for (const row of results.rows) {
     checkRow(row, launches * rounds, (what) => fail(`say of ${row.group}, ${row.name}: ${what}`));

@@ -3,11 +3,11 @@ import { PEERS } from '../peers/peers.mjs';
 
 const LOOKS = [
   { shape: 'square', colour: 'a' },
+  { shape: 'triangle', colour: 'f' },
   { shape: 'triangle', colour: 'b' },
   { shape: 'square', colour: 'c' },
   { shape: 'triangle', colour: 'd' },
   { shape: 'square', colour: 'e' },
-  { shape: 'triangle', colour: 'f' },
 ];
 
 export const LECTERN_LOOK = { shape: 'circle', colour: 'lectern' };

@@ -8,6 +8,9 @@ export const table = (head, rows) =>
   [line(head), `|${head.map(() => '---|').join('')}`, ...rows.map(line)].join('\n');
 const count = (value) => Math.round(value).toLocaleString('en');
 
+const atMost = ({ target, unit }) =>
+  target === null ? '' : `${figure(target)}${unit === 'µs' ? ' µs' : ''}`;
+
 export function measured(row, found = row) {
   const unit = found.unit === 'µs' ? ' µs' : '';
   return `${figure(found.median)}${unit}${isMet({ ...found, target: row.target }) === false ? ' (missed)' : ''}`;
@@ -36,15 +39,6 @@ function sameRow({ rows }, { group, name, set }) {
   return rows.find((row) => row.group === group && row.name === name && row.set === set);
 }
 
-function otherColumns(others, row) {
-  return others.map((results) => {
-    const found = sameRow(results, row);
-    return found === undefined ? '' : measured(row, found);
-  });
-}
-
-const otherHeads = (others) => others.map((results) => `Node ${majorOf(results)}`);
-
 /** The name of a workload's row; for the usual data set, only the name of the workload. */
 export function labelOf({ name, set, detail }) {
   if (set === 'medium') return name;
@@ -54,7 +48,30 @@ export function labelOf({ name, set, detail }) {
   return `${name}, ${kinds[set] ?? set}`;
 }
 
-function workloads(results, others) {
+/** One table of the versions of Node, with the rows that two of them have. @param {object[]} all results by version */
+export function versionsOf(all) {
+  const rows = all[0].rows.filter(
+    (row) => !row.group.startsWith('peer') && all.slice(1).some((results) => sameRow(results, row)),
+  );
+  const cell = (found, row) => {
+    if (found === undefined) return '';
+    const micros = found.detail.micros === undefined ? '' : `, ${figure(found.detail.micros)} µs`;
+    return `${measured(row, found)}${micros}`;
+  };
+  return [
+    ...all.map(aboutVersion),
+    table(
+      ['what', 'at most', ...all.map((results) => `Node ${majorOf(results)}`)],
+      rows.map((row) => [
+        row.group === 'workload' ? labelOf(row) : row.name,
+        atMost(row),
+        ...all.map((results) => cell(sameRow(results, row), row)),
+      ]),
+    ),
+  ].join('\n\n');
+}
+
+function workloads(results) {
   const rows = results.rows.filter(({ group }) => group === 'workload');
   return table(
     [
@@ -63,7 +80,6 @@ function workloads(results, others) {
       'measured',
       'middle half',
       'each launch',
-      ...otherHeads(others),
       'µs (floor)',
       'requests/s (floor)',
       'p50, p99, p99.9 in ms',
@@ -76,7 +92,6 @@ function workloads(results, others) {
         measured(row),
         middle(row),
         mediansOfLaunches(row, results.settings).map(figure).join(', '),
-        ...otherColumns(others, row),
         `${figure(micros)} (${figure(floorMicros)})`,
         `${count(perSecond)} (${count(floorPerSecond)})`,
         latenciesOf(row).join(', '),
@@ -85,18 +100,33 @@ function workloads(results, others) {
   );
 }
 
-function others(results, more) {
+function others(results) {
   const rows = results.rows.filter(({ group }) => ['size', 'token', 'load', 'memory'].includes(group));
   return table(
-    ['what', 'at most', 'measured', 'middle half', ...otherHeads(more)],
-    rows.map((row) => [
-      row.name,
-      `${figure(row.target)}${row.unit === 'µs' ? ' µs' : ''}`,
-      measured(row),
-      row.values.length === 1 ? '' : middle(row),
-      ...otherColumns(more, row),
-    ]),
+    ['what', 'at most', 'measured', 'middle half'],
+    rows.map((row) => [row.name, atMost(row), measured(row), row.values.length === 1 ? '' : middle(row)]),
   );
+}
+
+/** Latencies at fixed rates, as paragraphs; none if the results have no such rows. */
+function latencies(results) {
+  const rows = results.rows.filter(({ group }) => group === 'latency');
+  if (rows.length === 0) return [];
+  return [
+    `Latency at fixed rates, as a ratio to the floor's at the same rate in the same round. A request's latency counts from ` +
+      'the instant at which it is due, so waits count. The generator is `bench/open-loop.mjs`:',
+    table(
+      ['what', 'at most', 'measured', 'middle half', 'ms (floor)', 'requests/s'],
+      rows.map((row) => [
+        row.name,
+        atMost(row),
+        measured(row),
+        middle(row),
+        `${figure(row.detail.ms)} (${figure(row.detail.floorMs)})`,
+        count(row.detail.perSecond),
+      ]),
+    ),
+  ];
 }
 
 function peers(results) {
@@ -138,26 +168,28 @@ function about({ node, machine, commit, isChanged, date, settings }) {
 const roundsOf = ({ launches, rounds, roundSeconds }) =>
   `${launches * rounds} rounds of ${roundSeconds} s (${launches === 1 ? 'one launch' : `${launches} launches`} of all processes, one launch of peers)`;
 
-const aboutOther = ({ node, commit, date, settings }) =>
-  `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${roundsOf(settings)}; empty cells were not measured.`;
+const aboutVersion = ({ node, commit, date, settings }) =>
+  `Node ${node.slice(1)}: commit ${commit.slice(0, 10)}, ${date.slice(0, 10)}, medians of ${roundsOf(settings)}.`;
 
 /**
  * @param {object[]} all results by version of Node; the first is shown in full, the others by their medians
  * @param {{ file: string, title: string }[]} plots of the first, shown below the tables
  * @returns {string} Markdown
  */
-export function reportOf([first, ...more], plots) {
+export function reportOf(all, plots) {
+  const [first] = all;
   return [
     about(first),
-    ...more.map(aboutOther),
     'Server processor time per request, as a ratio to the floor of the same round:',
-    workloads(first, more),
+    workloads(first),
+    ...latencies(first),
     'Other promises. The first request with a token is measured without the time of jose and of the floor. Large and small sets ' +
       'are asked the same questions, with equally many events in the answers. Memory is compared with the bytes of ' +
       '`/schedule/all`, the load with the processor time of `JSON.parse` alone:',
-    others(first, more),
+    others(first),
     'Processor time of other servers for the same answers to the same requests, as a multiple of that of Lectern:',
     peers(first),
+    ...(all.length === 1 ? [] : ['On several versions of Node:', versionsOf(all)]),
     ...plots.map(({ file, title }) => `![${title}](../bench/results/${file})`),
   ].join('\n\n');
 }
