@@ -32,7 +32,10 @@ export function rowsAround(rows, nowMs) {
   return shift < 0 ? repeated : [...rows.filter(({ time }) => Date.parse(time) < beginMs), ...repeated];
 }
 
-/** Of the lessons of the next nine days, some are moved, get another room or lecturer, are cancelled or added. */
+/**
+ * Of the lessons of the next nine days, some are moved, get another room or lecturer, are cancelled or added. One that
+ * is added clashes in this week.
+ */
 export function changedRows(rows, nowMs) {
   const isNear = ({ time }) => Date.parse(time) > nowMs && Date.parse(time) < nowMs + 9 * DAY_MS;
   const lessonOf = ({ time, courseId, title, type, roomId }) => [time, courseId, title, type, roomId].join();
@@ -44,7 +47,7 @@ export function changedRows(rows, nowMs) {
   const own = near.filter(({ studyGroup }) => studyGroup === group).map(lessonOf);
   const some = lessons.filter((_, n) => n % Math.ceil(lessons.length / (CHANGES - 4)) === 0);
   const chosen = [...new Set([...own.slice(0, 4), ...some])];
-  return rows.flatMap((row) => {
+  const changed = rows.flatMap((row) => {
     const n = chosen.indexOf(lessonOf(row));
     if (n === -1 || !isNear(row)) return [row];
     const other = others[(n * 37 + 11) % others.length];
@@ -53,4 +56,16 @@ export function changedRows(rows, nowMs) {
     if (n % 4 === 2) return n % 8 === 2 ? [] : [row, { ...later(row, 2 * DAY_MS), id: uuidOf(row.id, 1) }];
     return [{ ...row, lecturer: other.lecturer, lecturerId: other.lecturerId }];
   });
+  return [...changed, clashing(rows, group, nowMs)];
+}
+
+/** A lesson of another course of the group, during the next lesson of this week, or else the last. */
+function clashing(rows, group, nowMs) {
+  const ofGroup = rows.filter(({ studyGroup }) => studyGroup === group);
+  const sunday = nowMs + ((7 - new Date(nowMs).getUTCDay()) % 7) * DAY_MS;
+  const before = ofGroup.filter(({ time }) => Date.parse(time) < sunday - (sunday % DAY_MS));
+  const beside = before.find(({ time }) => Date.parse(time) > nowMs) ?? before.at(-1);
+  const other = ofGroup.find(({ courseId }) => courseId !== beside.courseId);
+  const { time, endTime } = later(beside, DAY_MS / 48);
+  return { ...other, id: uuidOf(beside.id, 2), time, endTime };
 }

@@ -10,6 +10,8 @@ import { until } from '../waiting/until.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DAY_MS = 86_400_000;
+/** Weeks since a Monday. */
+const weekOf = (instant: number): number => Math.floor((instant - Date.UTC(2024, 0, 1)) / (7 * DAY_MS));
 const FIXTURE = gunzipSync(readFileSync(`${ROOT}/fixtures/demo.ndjson.gz`))
   .toString('utf8')
   .trim()
@@ -22,8 +24,7 @@ test('the weeks around any day are full, each id is there once, and the term of 
     const rows = rowsAround(FIXTURE, nowMs);
     for (const near of [nowMs - 7 * DAY_MS, nowMs, nowMs + 7 * DAY_MS]) {
       if (today === '2026-09-14' && near < nowMs) continue;
-      const monday = near - ((new Date(near).getUTCDay() + 6) % 7) * DAY_MS;
-      const week = rows.filter(({ time }) => Math.abs(Date.parse(time) - monday - 3 * DAY_MS) < 3.5 * DAY_MS);
+      const week = rows.filter(({ time }) => weekOf(Date.parse(time)) === weekOf(near));
       t.ok(week.length > 500, `${today}: ${week.length} lessons in a week`);
     }
     t.equal(new Set(rows.map(({ id }) => id)).size, rows.length, `${today}: ids`);
@@ -33,6 +34,11 @@ test('the weeks around any day are full, each id is there once, and the term of 
     const others = changed.filter((row) => !all.has(row));
     t.ok(others.length > 10 && others.length < 100, `${today}: ${others.length} changes`);
     t.equal(new Set(changed.map(({ id }) => id)).size, changed.length, `${today}: ids after the changes`);
+    const own = changed.filter(
+      ({ studyGroup, time }) => studyGroup === 'BIO-1A' && weekOf(Date.parse(time)) === weekOf(nowMs),
+    );
+    const clash = own.find((a) => own.some((b) => a !== b && a.time <= b.time && b.time < a.endTime));
+    t.ok(clash, `${today}: a clash in the week of the test token`);
   }
   t.end();
 });
