@@ -52,6 +52,10 @@ export function indexOf(clashes: readonly Clash[]): ClashIndex {
   return index;
 }
 
+export function isClashing({ ids }: Lesson, index: ClashIndex): boolean {
+  return ids.some((id) => index.has(id));
+}
+
 export function clashesOfLesson(lesson: Lesson, index: ClashIndex): readonly Clash[] {
   return [...new Set(lesson.ids.flatMap((id) => index.get(id) ?? []))];
 }

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { KINDS, type Target, type TargetKind } from './address.js';
 import { client, reading, shortId } from './data.js';
-import { Icon, Text } from './parts.js';
+import { Icon } from './parts.js';
 import { say } from './speak.js';
 import { choose, keyOf, readRecent } from './targets.js';
 
@@ -183,7 +183,7 @@ export function Find(): JSX.Element {
             >
               <Icon name={hit.kind} />
               <span class="found-name">
-                <Text>{hit.kind === 'me' ? say('myTimetable') : hit.name}</Text>
+                <bdi>{hit.kind === 'me' ? say('myTimetable') : hit.name}</bdi>
               </span>
               <span class="found-kind">{kindWord(hit.kind)}</span>
               {hit.events !== null && (

@@ -83,17 +83,44 @@ export function isWithin({ start, end }: Pick<Lesson, 'start' | 'end'>, from: nu
   return start < to && (end > from || (start === end && start >= from));
 }
 
-/** The parts of shorter lessons on a day. @param zone of the clock */
-export function spansOfDay(lessons: readonly Lesson[], date: string, zone: string): Span[] {
-  const [from, to] = [dayStart(date, zone), dayStart(addDays(date, 1), zone)];
-  return lessons
-    .filter((lesson) => !isLong(lesson) && isWithin(lesson, from, to))
-    .map((lesson) => {
-      const [isContinued, continues] = [lesson.start < from, lesson.end > to];
-      const begin = isContinued ? 0 : wallTime(lesson.start, zone).minute;
-      let end = lesson.end >= to ? DAY_MINUTES : wallTime(lesson.end, zone).minute;
-      // When clocks go back, a lesson may end at an earlier time than it began.
-      if (end < begin) end = Math.min(DAY_MINUTES, begin + (lesson.end - lesson.start) / 60_000);
-      return { lesson, from: begin, to: end, isContinued, continues };
-    });
+/** The lessons of one day of a timetable. */
+export interface Day {
+  readonly lessons: readonly Lesson[];
+  readonly long: readonly Lesson[];
+  /** The parts of the shorter ones. */
+  readonly spans: readonly Span[];
+}
+
+/** By timetable, then by date and zone: several parts of a view ask for the same days. */
+const daysKnown = new WeakMap<readonly Lesson[], Map<string, Day>>();
+
+/** @param zone of the clock */
+export function dayOf(lessons: readonly Lesson[], date: string, zone: string): Day {
+  let days = daysKnown.get(lessons);
+  if (days === undefined) {
+    days = new Map();
+    daysKnown.set(lessons, days);
+  }
+  const key = `${date} ${zone}`;
+  let day = days.get(key);
+  if (day === undefined) {
+    const [from, to] = [dayStart(date, zone), dayStart(addDays(date, 1), zone)];
+    const own = lessons.filter((lesson) => isWithin(lesson, from, to));
+    const spans = own.filter((lesson) => !isLong(lesson)).map((lesson) => spanOf(lesson, from, to, zone));
+    day = { lessons: own, long: own.filter(isLong), spans };
+    days.set(key, day);
+  }
+  return day;
+}
+
+function spanOf(lesson: Lesson, from: number, to: number, zone: string): Span {
+  // On a day of 24 hours the clock does not change.
+  const minuteOf = (instant: number): number =>
+    to - from === DAY_MS ? (instant - from) / 60_000 : wallTime(instant, zone).minute;
+  const [isContinued, continues] = [lesson.start < from, lesson.end > to];
+  const begin = isContinued ? 0 : minuteOf(lesson.start);
+  let end = lesson.end >= to ? DAY_MINUTES : minuteOf(lesson.end);
+  // When clocks go back, a lesson may end at an earlier time than it began.
+  if (end < begin) end = Math.min(DAY_MINUTES, begin + (lesson.end - lesson.start) / 60_000);
+  return { lesson, from: begin, to: end, isContinued, continues };
 }

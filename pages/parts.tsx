@@ -38,11 +38,6 @@ export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   );
 }
 
-/** A text of the timetable: its direction does not affect the others. */
-export function Text({ children }: { readonly children: string }): JSX.Element {
-  return <bdi>{children}</bdi>;
-}
-
 export function namesOf(list: readonly Named[]): string {
   return sayList(list.map(({ name }) => name));
 }

@@ -1,5 +1,5 @@
 /** The one store: what the address says, what the person set, the time, and the state of the connection. */
-import { computed, effect, signal } from '@preact/signals';
+import { computed, effect, type Signal, signal } from '@preact/signals';
 import { type Address, readAddress, writeAddress } from './address.js';
 import { addDays, addMonths, isZone, wallTime } from './time.js';
 import { type LanguageCode, languageFor, loadLanguage, RIGHT_TO_LEFT, type Words } from './words.js';
@@ -35,6 +35,12 @@ export function go(change: Partial<Address>, { replace = false }: Navigation = {
   if (replace) history.replaceState(null, '', place);
   else history.pushState(null, '', place);
   address.value = next;
+}
+
+/** Sets what a view is set to; an empty text sets nothing. "Back" leads past it. */
+export function setMore(change: Address['more']): void {
+  const set = Object.entries({ ...address.value.more, ...change }).filter(([, value]) => value !== '');
+  go({ more: Object.fromEntries(set) }, { replace: true });
 }
 
 /** For links: a plain click goes on within the page. */
@@ -122,10 +128,17 @@ export const firstDay: number = (() => {
 
 /** Told to screen readers, politely. */
 export const announcement = signal('');
-export const isNarrow = signal(matchMedia('(max-width: 699px)').matches);
-matchMedia('(max-width: 699px)').addEventListener('change', (event) => {
-  isNarrow.value = event.matches;
-});
+export const isNarrow = media('(max-width: 699px)');
+export const isPrinting = media('print');
+
+function media(query: string): Signal<boolean> {
+  const list = matchMedia(query);
+  const matches = signal(list.matches);
+  list.addEventListener('change', () => {
+    matches.value = list.matches;
+  });
+  return matches;
+}
 
 /** How many days each view shows. */
 export const LIST_DAYS = 14;

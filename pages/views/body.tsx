@@ -1,15 +1,15 @@
 /** The days of one or several timetables, in each view, with the panel of the open lesson. */
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Target } from '../address.js';
 import type { ClashIndex } from '../clash.js';
 import { clashesOfLesson } from '../clash.js';
 import { colourOf } from '../colours.js';
 import { isWithin, type Lesson } from '../lessons.js';
-import { Icon, Text } from '../parts.js';
+import { Icon } from '../parts.js';
 import { windowOf } from '../range.js';
 import { say, sayDate, sayTime, sayTimes } from '../speak.js';
-import { address, go, isNarrow, now, open, today, zone } from '../store.js';
+import { address, go, isNarrow, isPrinting, now, open, today, zone } from '../store.js';
 import { wallTime } from '../time.js';
 import { Days } from './grid.js';
 import { LessonList } from './list.js';
@@ -21,8 +21,6 @@ export interface ShownTimetable {
   /** Null for a feed. */
   readonly target: Target | null;
   readonly lessons: readonly Lesson[];
-  /** Rows that the person left out. */
-  readonly hidden: number;
   readonly kinds: readonly string[];
   readonly clashes: ClashIndex;
   readonly isCut: boolean;
@@ -41,7 +39,6 @@ export function Body(props: BodyProps): JSX.Element {
   const { shown, from, days, isLoading, onNearest } = props;
   const { view, open: openId } = address.value;
   const [block, setBlock] = useState<readonly Lesson[] | null>(null);
-  const isPrinting = usePrinting();
   const isEmpty = shown.every(({ lessons }) => lessons.length === 0);
   const all = shown.flatMap(({ lessons }) => lessons);
   const opened = openId === null ? undefined : all.find(({ ids }) => ids.includes(openId));
@@ -76,12 +73,12 @@ export function Body(props: BodyProps): JSX.Element {
           </div>
         </div>
       )}
-      {view === 'month' && !isPrinting ? (
+      {view === 'month' && !isPrinting.value ? (
         <Month {...props} />
       ) : view === 'list' ? (
         <LessonList {...props} />
       ) : (
-        <Days {...props} isFolded={isNarrow.value && !isPrinting} onBlock={setBlock} />
+        <Days {...props} isFolded={isNarrow.value && !isPrinting.value} onBlock={setBlock} />
       )}
       {block !== null && opened === undefined && (
         <BlockPanel lessons={block} onClose={() => setBlock(null)} />
@@ -95,17 +92,6 @@ export function Body(props: BodyProps): JSX.Element {
       )}
     </div>
   );
-}
-
-function usePrinting(): boolean {
-  const [isPrinting, setPrinting] = useState(matchMedia('print').matches);
-  useEffect(() => {
-    const query = matchMedia('print');
-    const onChange = (): void => setPrinting(query.matches);
-    query.addEventListener('change', onChange);
-    return () => query.removeEventListener('change', onChange);
-  }, []);
-  return isPrinting;
 }
 
 function NowAndNext({ shown, from, days }: Pick<BodyProps, 'shown' | 'from' | 'days'>): JSX.Element | null {
@@ -126,14 +112,14 @@ function NowAndNext({ shown, from, days }: Pick<BodyProps, 'shown' | 'from' | 'd
       onClick={() => open(lesson.id)}
     >
       <strong>
-        <Text>{titleOf(lesson)}</Text>
+        <bdi>{titleOf(lesson)}</bdi>
       </strong>{' '}
       <span>
         {isNow ? say('until', { time: sayTime(lesson.end) }) : sayStart(lesson)}
         {lesson.rooms[0] !== undefined && (
           <>
             {' · '}
-            <Text>{lesson.rooms[0].name}</Text>
+            <bdi>{lesson.rooms[0].name}</bdi>
           </>
         )}
       </span>
@@ -196,7 +182,7 @@ function Kinds({ shown }: Pick<BodyProps, 'shown'>): JSX.Element | null {
               }}
             >
               <span class="swatch" aria-hidden="true" />
-              <Text>{kind}</Text>
+              <bdi>{kind}</bdi>
             </button>
           </li>
         );
@@ -254,19 +240,19 @@ export function LessonLine({
       <span class="line-time">{sayTimes(lesson.start, lesson.end)}</span>
       <span class="line-what">
         <strong>
-          <Text>{titleOf(lesson)}</Text>
+          <bdi>{titleOf(lesson)}</bdi>
         </strong>
         <span class="line-about">
           {about.map((list, n) => (
             <span key={n}>
-              <Text>{list.map(({ name }) => name).join(', ')}</Text>
+              <bdi>{list.map(({ name }) => name).join(', ')}</bdi>
             </span>
           ))}
         </span>
       </span>
       {lesson.kind !== '' && lesson.title !== '' && (
         <span class="line-kind">
-          <Text>{lesson.kind}</Text>
+          <bdi>{lesson.kind}</bdi>
         </span>
       )}
       {isClashing && (

@@ -6,9 +6,9 @@ import type { Target } from '../address.js';
 import { colourOf } from '../colours.js';
 import { client, type Names, noteVersion, readNames, rowOf, useLoaded, versionAtFirst } from '../data.js';
 import type { Row } from '../lessons.js';
-import { Loading, Problem, Text } from '../parts.js';
+import { Loading, Problem } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayList, sayNumber, sayTimes } from '../speak.js';
-import { address, go, today, zone } from '../store.js';
+import { address, setMore, today, zone } from '../store.js';
 import { keyOf, ME, nameOf, useNames } from '../targets.js';
 import { addDays, dayStart, wallTime } from '../time.js';
 
@@ -149,7 +149,7 @@ export function Changes(): JSX.Element {
           label={say('changesTitle')}
           options={SINCE.map((each) => [each, say(SINCE_TEXTS[each])])}
           chosen={chosen}
-          onChoose={(each) => go({ more: { ...more, since: each } }, { replace: true })}
+          onChoose={(each) => setMore({ since: each })}
         />
         {canChoose && (
           <Choice
@@ -159,7 +159,7 @@ export function Changes(): JSX.Element {
               ['all', `${say('allLessons')} ${sayNumber(data.changes.length)}`],
             ]}
             chosen={isAll ? 'all' : 'own'}
-            onChoose={(each) => go({ more: { ...more, by: each } }, { replace: true })}
+            onChoose={(each) => setMore({ by: each })}
           />
         )}
       </div>
@@ -207,7 +207,7 @@ function Choice<Name extends string>({
           aria-pressed={name === chosen}
           onClick={() => onChoose(name)}
         >
-          <Text>{text}</Text>
+          <bdi>{text}</bdi>
         </button>
       ))}
     </div>
@@ -278,16 +278,16 @@ function ChangeLine({ change }: { readonly change: Change }): JSX.Element {
           return (
             <span key={name} data-field={name} data-changed={was !== text || undefined}>
               {was === text ? (
-                <Text>{text}</Text>
+                <bdi>{text}</bdi>
               ) : (
                 <>
                   <span class="hidden">{say('before')}: </span>
                   <del>
-                    <Text>{was || '–'}</Text>
+                    <bdi>{was || '–'}</bdi>
                   </del>{' '}
                   <span class="hidden">{say('after')}: </span>
                   <ins>
-                    <Text>{text || '–'}</Text>
+                    <bdi>{text || '–'}</bdi>
                   </ins>
                 </>
               )}

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import type { Clash } from '../clash.js';
 import { colourOf } from '../colours.js';
-import { Icon, Text } from '../parts.js';
+import { Icon } from '../parts.js';
 import { say, sayList, sayTimes } from '../speak.js';
 import { titleOf } from './body.js';
 
@@ -38,14 +38,14 @@ export function ClashSides({
             data-own={lesson.ids.some((id) => own.includes(id)) || undefined}
           >
             <strong>
-              <Text>{titleOf(lesson)}</Text>
+              <bdi>{titleOf(lesson)}</bdi>
             </strong>
             <span>{sayTimes(lesson.start, lesson.end)}</span>
             {[lesson.rooms, lesson.lecturers, lesson.groups]
               .filter((list) => list.length > 0)
               .map((list, n) => (
                 <span key={n}>
-                  <Text>{sayList(list.map(({ name }) => name))}</Text>
+                  <bdi>{sayList(list.map(({ name }) => name))}</bdi>
                 </span>
               ))}
           </li>

@@ -1,4 +1,4 @@
-/** All clashes: counts by kind and week as a chart, and each with its sides. */
+/** All clashes: counts by kind and week as a chart, and each with its sides. Those that are over come last. */
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { type Clash, clashOf } from '../clash.js';
@@ -6,7 +6,7 @@ import { client, noteVersion, readNames, useLoaded } from '../data.js';
 import { csvOf, saveFile } from '../files.js';
 import { Icon, Loading, namesOf, Problem } from '../parts.js';
 import { say, sayDate, sayMoment, sayNumber } from '../speak.js';
-import { address, firstDay, follow, go, linkTo, zone } from '../store.js';
+import { address, firstDay, follow, linkTo, now, setMore, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
 import { ClashSides, clashReason } from './clash-sides.js';
 
@@ -30,9 +30,14 @@ function weekOf(clash: Clash): string {
   return weekStart(wallTime(clash.start, zone.value).date, firstDay);
 }
 
+function isOver({ end }: Clash): boolean {
+  return end <= now.value;
+}
+
 export function Clashes(): JSX.Element {
   const { data, error, isLoading } = useLoaded('clashes', readClashes);
-  const { by, from } = address.value.more;
+  const { from } = address.value.more;
+  const by = shownKind();
   const [text, setText] = useState('');
   const wanted = text.trim().toLowerCase();
   const matching = useMemo(
@@ -81,26 +86,27 @@ export function Clashes(): JSX.Element {
           </div>
           <Chart clashes={matching} />
           {shown.length === 0 && <p class="notice">{say('noClashes')}</p>}
-          <ClashList clashes={shown} />
+          <ClashList clashes={[...shown.filter((clash) => !isOver(clash)), ...shown.filter(isOver)]} />
         </div>
       )}
     </>
   );
 }
 
-function setMore(change: Readonly<Record<string, string>>): void {
-  go({ more: { ...address.value.more, ...change } }, { replace: true });
+/** Undefined for all. */
+function shownKind(): (typeof KINDS)[number] | undefined {
+  return KINDS.find((kind) => kind === address.value.more.by);
 }
 
 function KindFilter({ clashes }: { readonly clashes: readonly Clash[] }): JSX.Element {
-  const { by } = address.value.more;
+  const by = shownKind();
   const count = (kind: string): number => clashes.filter((clash) => clash.by === kind).length;
   return (
     <div class="joined" role="group" aria-label={say('kinds')}>
       <button
         type="button"
         class="button"
-        aria-pressed={by === undefined || by === ''}
+        aria-pressed={by === undefined}
         onClick={() => setMore({ by: '' })}
       >
         {say('allKinds')} {sayNumber(clashes.length)}
@@ -181,7 +187,11 @@ function ClashList({ clashes }: { readonly clashes: readonly Clash[] }): JSX.Ele
           } as const;
           const place = { view: 'day', date, of: [target], open: null } as const;
           return (
-            <li key={`${clash.by} ${clash.key} ${clash.start}`} class="card">
+            <li
+              key={`${clash.by} ${clash.key} ${clash.start}`}
+              class="card"
+              data-past={isOver(clash) || undefined}
+            >
               <p class="clash-when">
                 {sayMoment(clash.start)}
                 <a href={linkTo(place)} onClick={follow(place)}>

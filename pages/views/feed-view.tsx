@@ -4,7 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { indexOf, overlapsOf } from '../clash.js';
 import type { Feed } from '../feed.js';
 import { isWithin, lessonsOf } from '../lessons.js';
-import { Icon, lazy, Text } from '../parts.js';
+import { Icon, lazy } from '../parts.js';
 import { rangeOf, windowOf } from '../range.js';
 import { say } from '../speak.js';
 import { address, go, shownDate, zone } from '../store.js';
@@ -29,7 +29,6 @@ export function FeedView({ feed }: { readonly feed: Feed }): JSX.Element {
     key: 'feed',
     target: null,
     lessons: all.lessons.filter((lesson) => isWithin(lesson, window.from, window.to)),
-    hidden: feed.rows.length - all.lessons.length,
     kinds: [...new Set(feed.rows.map(({ kind }) => kind))],
     clashes: all.clashes,
     isCut: false,
@@ -49,7 +48,7 @@ export function FeedView({ feed }: { readonly feed: Feed }): JSX.Element {
         <h1 class="whose">
           <span class="whose-one">
             <Icon name="me" />
-            <Text>{name}</Text>
+            <bdi>{name}</bdi>
           </span>
         </h1>
         <Controls>

@@ -1,15 +1,15 @@
 /** A day of all rooms as bars, and the rooms with nothing scheduled at a time. */
 import type { FreeEntry, TimetableEvent } from 'lectern/client';
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { TARGETS_MAX } from '../address.js';
 import { colourOf } from '../colours.js';
 import { client, noteVersion, readNames, rowOf, shortId, useLoaded } from '../data.js';
-import { type Lesson, lessonsOf, spansOfDay } from '../lessons.js';
-import { Icon, Loading, Problem, Text } from '../parts.js';
+import { dayOf, type Lesson, lessonsOf } from '../lessons.js';
+import { Icon, Loading, Problem } from '../parts.js';
 import { windowOf } from '../range.js';
 import { say, sayHour, sayNumber, sayTime, sayTimes } from '../speak.js';
-import { address, go, now, shownDate, today, zone } from '../store.js';
+import { address, go, isPrinting, now, setMore, shownDate, today, zone } from '../store.js';
 import { choose } from '../targets.js';
 import { instantOf, wallTime } from '../time.js';
 import { titleOf } from './body.js';
@@ -17,18 +17,26 @@ import { BuildingField, type RoomFacts, readWantedRooms, SeatsField } from './ro
 import { DateBar } from './toolbar.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
-/** Those in sight are painted first, then as many as one looks through. */
-const [ROOMS_IN_SIGHT, ROOMS_AT_FIRST] = [24, 120];
+/** About as many as are in sight at first. */
+const ROOMS_AT_FIRST = 12;
+/** Those that are drawn when the end of the list comes near. */
+const ROOMS_MORE = 36;
 const FREE_AT_FIRST = 24;
 const MINUTES_CHOICES = [30, 45, 60, 90, 120, 180, 240];
 const WEEKS_CHOICES = [1, 2, 4, 8, 12, 15];
 
-interface Day {
+interface Lessons {
+  readonly date: string;
+  /** By room; null for one that was not read. They are made when the room is shown. */
+  readonly lessonsIn: (id: string) => readonly Lesson[] | null;
+}
+
+interface Day extends Lessons {
   readonly rooms: readonly RoomFacts[];
-  /** By room. They are made when the room is shown. */
-  readonly lessonsIn: (id: string) => readonly Lesson[];
   readonly free: readonly FreeEntry[];
 }
+
+const iso = (instant: number): string => new Date(instant).toISOString();
 
 /** The wanted time: from the address, or else the next half hour. */
 function wantedTime(): { readonly minute: number; readonly minutes: number; readonly weeks: number } {
@@ -44,47 +52,24 @@ function wantedTime(): { readonly minute: number; readonly minutes: number; read
   };
 }
 
-async function readDay(date: string, signal: AbortSignal): Promise<Day> {
-  const { minute, minutes, weeks } = wantedTime();
-  const { building, seats } = address.peek().more;
-  const window = windowOf(date, 1, zone.peek());
-  const start = instantOf(date, minute, zone.peek());
-  const iso = (instant: number): string => new Date(instant).toISOString();
-  const filters = {
-    ...(building ? { building: [building] } : {}),
-    ...(seats ? { capacityMin: Number(seats) } : {}),
-  };
-  const times = { startTime: iso(start), endTime: iso(start + minutes * 60_000) };
-  const freeQuery = {
-    by: 'room',
-    ...times,
-    ...filters,
-    ...(weeks > 1 ? { weeks, timeZone: zone.peek() } : {}),
-  };
-  const events = async () => {
-    const rows = [];
-    const query = { startTime: iso(window.from), endTime: iso(window.to), limit: 5000 };
-    for await (const answer of client.pages('/schedule', query, { signal })) {
-      noteVersion(answer.version);
-      rows.push(...answer.data);
-    }
-    return rows;
-  };
-  const [names, rooms, all, free] = await Promise.all([
-    readNames(),
-    readWantedRooms(),
-    events(),
-    client.get('/schedule/free', freeQuery as never, { signal }),
-  ]);
+/** @param roomId of some rooms; without it, of all */
+async function readLessons(date: string, signal: AbortSignal, roomId?: string[]): Promise<Lessons> {
+  const { from, to } = windowOf(date, 1, zone.peek());
+  const query = { startTime: iso(from), endTime: iso(to), limit: 5000, ...(roomId && { roomId }) };
   const byRoom = new Map<string, TimetableEvent[]>();
-  for (const event of all) {
-    if (event.roomId === null) continue;
-    const known = byRoom.get(event.roomId);
-    if (known === undefined) byRoom.set(event.roomId, [event]);
-    else known.push(event);
+  for await (const { version, data } of client.pages('/schedule', query, { signal })) {
+    noteVersion(version);
+    for (const event of data) {
+      if (event.roomId === null) continue;
+      const others = byRoom.get(event.roomId);
+      if (others === undefined) byRoom.set(event.roomId, [event]);
+      else others.push(event);
+    }
   }
+  const names = await readNames();
   const made = new Map<string, readonly Lesson[]>();
-  const lessonsIn = (id: string): readonly Lesson[] => {
+  const lessonsIn = (id: string): readonly Lesson[] | null => {
+    if (roomId !== undefined && !roomId.includes(id)) return null;
     let lessons = made.get(id);
     if (lessons === undefined) {
       lessons = lessonsOf((byRoom.get(id) ?? []).map((event) => rowOf(event, names)));
@@ -92,12 +77,33 @@ async function readDay(date: string, signal: AbortSignal): Promise<Day> {
     }
     return lessons;
   };
+  return { date, lessonsIn };
+}
+
+async function readDay(date: string, signal: AbortSignal): Promise<Day> {
+  const { minute, minutes, weeks } = wantedTime();
+  const { building, seats } = address.peek().more;
+  const start = instantOf(date, minute, zone.peek());
+  const freeQuery = {
+    by: 'room',
+    startTime: iso(start),
+    endTime: iso(start + minutes * 60_000),
+    ...(building ? { building: [building] } : {}),
+    ...(seats ? { capacityMin: Number(seats) } : {}),
+    ...(weeks > 1 ? { weeks, timeZone: zone.peek() } : {}),
+  };
+  const inSight = async () => {
+    const rooms = await readWantedRooms();
+    const first = rooms.slice(0, ROOMS_AT_FIRST).map(({ id }) => id);
+    return { rooms, ...(await readLessons(date, signal, first)) };
+  };
+  const [known, free] = await Promise.all([
+    inSight(),
+    client.get('/schedule/free', freeQuery as never, { signal }),
+  ]);
   // The smallest room that is large enough comes first.
   const size = ({ capacity }: FreeEntry): number => capacity ?? Number.POSITIVE_INFINITY;
-  return {
-    ...{ rooms, lessonsIn },
-    free: seats ? [...free.data].sort((a, b) => size(a) - size(b)) : free.data,
-  };
+  return { ...known, free: seats ? [...free.data].sort((a, b) => size(a) - size(b)) : free.data };
 }
 
 export function FreeRooms(): JSX.Element {
@@ -106,6 +112,9 @@ export function FreeRooms(): JSX.Element {
   const { minute, minutes, weeks } = wantedTime();
   const key = `free ${date} ${zone.value} ${minute} ${minutes} ${weeks} ${more.building} ${more.seats}`;
   const { data, error, isLoading } = useLoaded(key, (signal) => readDay(date, signal));
+  const isMore = data !== null && !isLoading && data.rooms.length > ROOMS_AT_FIRST;
+  const all = useLoaded(isMore ? `rooms ${date} ${zone.value}` : null, (signal) => readLessons(date, signal));
+  const lessonsIn = (all.data?.date === date ? all.data : data)?.lessonsIn;
   document.title = `${say('freeRooms')} · ${say('appName')}`;
   return (
     <>
@@ -116,10 +125,10 @@ export function FreeRooms(): JSX.Element {
       <Wanted minute={minute} minutes={minutes} weeks={weeks} />
       {error !== null && <Problem error={error} />}
       {data === null && error === null && <Loading />}
-      {data !== null && (
+      {data !== null && lessonsIn !== undefined && (
         <div aria-busy={isLoading} data-loading={isLoading || undefined} class="body">
           <FreeList free={data.free} />
-          <Bars day={data} date={date} minute={minute} minutes={minutes} />
+          <Bars day={{ ...data, date, lessonsIn }} minute={minute} minutes={minutes} />
         </div>
       )}
     </>
@@ -132,8 +141,6 @@ interface Wish {
 }
 
 function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): JSX.Element {
-  const { more } = address.value;
-  const set = (change: typeof more): void => go({ more: { ...more, ...change } }, { replace: true });
   const clock = `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
@@ -143,12 +150,12 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
           type="time"
           step="900"
           value={clock}
-          onChange={(event) => set({ hour: event.currentTarget.value })}
+          onChange={(event) => setMore({ hour: event.currentTarget.value })}
         />
       </label>
       <label>
         {say('lasts')}
-        <select value={String(minutes)} onChange={(event) => set({ minutes: event.currentTarget.value })}>
+        <select value={String(minutes)} onChange={(event) => setMore({ minutes: event.currentTarget.value })}>
           {MINUTES_CHOICES.map((each) => (
             <option key={each} value={String(each)}>
               {say('hoursMinutes', { hours: each / 60 })}
@@ -158,7 +165,7 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
       </label>
       <label>
         {say('weeksRunning')}
-        <select value={String(weeks)} onChange={(event) => set({ weeks: event.currentTarget.value })}>
+        <select value={String(weeks)} onChange={(event) => setMore({ weeks: event.currentTarget.value })}>
           {WEEKS_CHOICES.map((each) => (
             <option key={each} value={String(each)}>
               {say('everyWeek', { n: each })}
@@ -196,7 +203,7 @@ function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Elemen
               }
             >
               <strong>
-                <Text>{entry.name ?? shortId(entry.id ?? '')}</Text>
+                <bdi>{entry.name ?? shortId(entry.id ?? '')}</bdi>
               </strong>
               <span>{until(entry)}</span>
               {(entry.capacity ?? null) !== null && (
@@ -219,22 +226,20 @@ function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Elemen
   );
 }
 
-function Bars({
-  day,
-  date,
-  minute,
-  minutes,
-}: Wish & { readonly day: Day; readonly date: string }): JSX.Element {
+function Bars({ day, minute, minutes }: Wish & { readonly day: Day }): JSX.Element {
+  const { date } = day;
   const [text, setText] = useState('');
-  const [isAll, setAll] = useState(false);
-  const [isPainted, setPainted] = useState(false);
-  useEffect(() => setPainted(true), []);
+  const [count, setCount] = useState(ROOMS_AT_FIRST);
   const wanted = text.trim().toLowerCase();
   const found = useMemo(
     () => day.rooms.filter(({ name }) => name.toLowerCase().includes(wanted)),
     [day.rooms, wanted],
   );
-  const rooms = isAll ? found : found.slice(0, isPainted ? ROOMS_AT_FIRST : ROOMS_IN_SIGHT);
+  // A room whose lessons are not there yet would look free.
+  const rooms = found.slice(0, isPrinting.value ? found.length : count).flatMap((room) => {
+    const lessons = day.lessonsIn(room.id);
+    return lessons === null ? [] : [{ ...room, lessons }];
+  });
   const hours = Array.from({ length: LAST_HOUR - FIRST_HOUR }, (_, n) => FIRST_HOUR + n);
   const isFree = new Set(day.free.map(({ id }) => id));
   const wall = wallTime(now.value, zone.value);
@@ -275,10 +280,10 @@ function Bars({
           </div>
         </div>
         <ul>
-          {rooms.map(({ id, name, capacity }) => (
+          {rooms.map(({ id, name, capacity, lessons }) => (
             <li key={id} class="bar">
               <button type="button" class="link bar-name" onClick={() => choose({ kind: 'room', id }, name)}>
-                <Text>{name}</Text>
+                <bdi>{name}</bdi>
                 {isFree.has(id) && <span class="hidden"> ({say('freeAt')})</span>}
                 {capacity !== null && (
                   <span class="bar-seats" title={say('seatCount', { n: capacity })}>
@@ -296,18 +301,33 @@ function Bars({
                 {wall.date === date && (
                   <span class="bar-now" aria-hidden="true" style={{ '--place': place(wall.minute) }} />
                 )}
-                <RoomBars lessons={day.lessonsIn(id)} date={date} place={place} />
+                <RoomBars lessons={lessons} date={date} place={place} />
               </div>
             </li>
           ))}
         </ul>
       </div>
-      {isPainted && rooms.length < found.length && (
-        <button type="button" class="button" onClick={() => setAll(true)}>
-          {say('showMore', { n: found.length - rooms.length })}
-        </button>
+      {rooms.length < found.length && (
+        <More n={found.length - rooms.length} onMore={() => setCount(rooms.length + ROOMS_MORE)} />
       )}
     </section>
+  );
+}
+
+/** A button that shows more, also when it comes near without being pressed. */
+function More({ n, onMore }: { readonly n: number; readonly onMore: () => void }): JSX.Element {
+  const place = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && onMore(), {
+      rootMargin: '300px',
+    });
+    observer.observe(place.current as Element);
+    return () => observer.disconnect();
+  }, [n]);
+  return (
+    <button type="button" class="button" ref={place} onClick={onMore}>
+      {say('showMore', { n })}
+    </button>
   );
 }
 
@@ -318,7 +338,7 @@ interface RoomBarsProps {
 }
 
 function RoomBars({ lessons, date, place }: RoomBarsProps): JSX.Element {
-  const spans = spansOfDay(lessons, date, zone.value);
+  const { spans } = dayOf(lessons, date, zone.value);
   return (
     <ul>
       {spans.map(({ lesson, from, to }, n) => {
@@ -333,9 +353,8 @@ function RoomBars({ lessons, date, place }: RoomBarsProps): JSX.Element {
             title={label}
             style={`--place:${place(from)};--width:${place(to) - place(from)}`}
           >
-            {isClashing && <Icon name="warning" />}
             <span class="hidden">{sayTimes(lesson.start, lesson.end)} </span>
-            <bdi class="bar-text">{titleOf(lesson)}</bdi>
+            {titleOf(lesson)}
           </li>
         );
       })}

@@ -1,14 +1,13 @@
 /** Days as columns with hours, and lessons at their height. Timetables stand beside each other if there is room. */
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type ClashIndex, clashesOfLesson } from '../clash.js';
+import { type ClashIndex, isClashing } from '../clash.js';
 import { colourOf } from '../colours.js';
 import { fresh } from '../data.js';
 import { type Box, layOut } from '../layout.js';
-import { isLong, isWithin, type Lesson, spansOfDay } from '../lessons.js';
-import { Icon, Text } from '../parts.js';
-import { windowOf } from '../range.js';
-import { say, sayDate, sayHour, sayList, sayTimes } from '../speak.js';
+import { dayOf, type Lesson, type Span } from '../lessons.js';
+import { namesOf } from '../parts.js';
+import { say, sayDate, sayHour, sayTimes } from '../speak.js';
 import { address, go, now, open, shownDate, today, zone } from '../store.js';
 import { addDays, wallTime, weekdayOf } from '../time.js';
 import { type BodyProps, type ShownTimetable, titleOf } from './body.js';
@@ -40,7 +39,7 @@ interface DaysProps extends BodyProps {
 export function Days({ shown, from, days, nameOf, isFolded, onBlock }: DaysProps): JSX.Element {
   const dates = Array.from({ length: days }, (_, n) => addDays(from, n));
   const used = dates.filter(
-    (date) => weekdayOf(date) <= 5 || date === today.value || hasLessons(shown, date),
+    (date) => weekdayOf(date) <= 5 || date === today.value || countOf(shown, date) > 0,
   );
   const isFold = isFolded && days > 1;
   const visible = isFold ? dates.filter((date) => date === shownDate.value) : days === 1 ? dates : used;
@@ -55,7 +54,7 @@ export function Days({ shown, from, days, nameOf, isFolded, onBlock }: DaysProps
     heading:
       isBeside && shown.length > 1 ? (
         <span class="day-name">
-          <Text>{nameOf(timetable)}</Text>
+          <bdi>{nameOf(timetable)}</bdi>
         </span>
       ) : (
         <a
@@ -86,7 +85,7 @@ export function Days({ shown, from, days, nameOf, isFolded, onBlock }: DaysProps
             <section key={timetable.key} class="grid-of">
               {shown.length > 1 && (
                 <h3>
-                  <Text>{nameOf(timetable)}</Text>
+                  <bdi>{nameOf(timetable)}</bdi>
                 </h3>
               )}
               <Grid
@@ -102,9 +101,8 @@ export function Days({ shown, from, days, nameOf, isFolded, onBlock }: DaysProps
   );
 }
 
-function hasLessons(shown: readonly ShownTimetable[], date: string): boolean {
-  const { from, to } = windowOf(date, 1, zone.value);
-  return shown.some(({ lessons }) => lessons.some((lesson) => isWithin(lesson, from, to)));
+function countOf(shown: readonly ShownTimetable[], date: string): number {
+  return shown.reduce((sum, { lessons }) => sum + dayOf(lessons, date, zone.value).lessons.length, 0);
 }
 
 /** From the first to the last hour that has lessons, at least the usual ones. */
@@ -112,7 +110,7 @@ function hoursOf(shown: readonly ShownTimetable[], dates: readonly string[]): re
   let [first, last] = [USUAL_FIRST_HOUR, USUAL_LAST_HOUR];
   for (const { lessons } of shown) {
     for (const date of dates) {
-      for (const { from, to } of spansOfDay(lessons, date, zone.value)) {
+      for (const { from, to } of dayOf(lessons, date, zone.value).spans) {
         first = Math.min(first, Math.floor(from / 60));
         last = Math.max(last, Math.ceil(Math.max(to, Math.min(1440, from + MINUTES_MIN)) / 60));
       }
@@ -131,11 +129,7 @@ function WeekStrip({
   return (
     <ul class="strip">
       {dates.map((date) => {
-        const { from, to } = windowOf(date, 1, zone.value);
-        const count = shown.reduce(
-          (sum, { lessons }) => sum + lessons.filter((lesson) => isWithin(lesson, from, to)).length,
-          0,
-        );
+        const count = countOf(shown, date);
         return (
           <li key={date}>
             <button
@@ -164,20 +158,28 @@ interface GridProps {
   readonly onBlock: (lessons: readonly Lesson[]) => void;
 }
 
+/** In pixels; 0 until the first is measured. The next grid is probably as wide, and need not be rendered twice. */
+let lastWidth = 0;
+
 function Grid({ columns, hours: [first, last], onBlock }: GridProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
+  const [width, setWidth] = useState(lastWidth);
   useLayoutEffect(() => {
     const element = place.current;
     if (element === null) return;
-    const measure = (): void => setWidth(element.clientWidth);
+    const measure = (): void => {
+      lastWidth = element.clientWidth;
+      setWidth(lastWidth);
+    };
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
   const hours = Array.from({ length: last - first }, (_, n) => first + n);
-  const long = columns.some(({ date, timetable }) => longOf(timetable, date).length > 0);
+  const long = columns.some(
+    ({ date, timetable }) => dayOf(timetable.lessons, date, zone.value).long.length > 0,
+  );
   useTabStop(place);
   return (
     <div class="grid" style={{ '--columns': columns.length, '--hours': hours.length }}>
@@ -213,18 +215,13 @@ function Grid({ columns, hours: [first, last], onBlock }: GridProps): JSX.Elemen
   );
 }
 
-function longOf({ lessons }: ShownTimetable, date: string): readonly Lesson[] {
-  const { from, to } = windowOf(date, 1, zone.value);
-  return lessons.filter((lesson) => isLong(lesson) && isWithin(lesson, from, to));
-}
-
 function LongLessons({ columns }: { readonly columns: readonly DayColumn[] }): JSX.Element {
   return (
     <div class="grid-long" role="group" aria-label={say('allDay')}>
       <div class="corner" />
       {columns.map(({ key, date, timetable }) => (
         <ul key={key}>
-          {longOf(timetable, date).map((lesson) => (
+          {dayOf(timetable.lessons, date, zone.value).long.map((lesson) => (
             <li key={lesson.id}>
               <button
                 type="button"
@@ -232,7 +229,7 @@ function LongLessons({ columns }: { readonly columns: readonly DayColumn[] }): J
                 data-kind={colourOf(lesson.kind)}
                 onClick={() => open(lesson.id)}
               >
-                <Text>{titleOf(lesson)}</Text>
+                <bdi>{titleOf(lesson)}</bdi>
               </button>
             </li>
           ))}
@@ -274,10 +271,10 @@ interface ColumnProps {
 function Column({ column, first, last, width, onBlock }: ColumnProps): JSX.Element {
   const { date, timetable, label } = column;
   const columnsMax = Math.max(1, Math.floor(width / LESSON_WIDTH_MIN));
-  const boxes =
-    width > 0 ? layOut(spansOfDay(timetable.lessons, date, zone.value), columnsMax, MINUTES_MIN) : [];
+  const { spans } = dayOf(timetable.lessons, date, zone.value);
+  const boxes = width > 0 ? layOut(spans, columnsMax, MINUTES_MIN) : [];
   const slots = useSlots(
-    boxes.map(({ spans }) => `${spans[0]?.lesson.id}${spans.length > 1 ? ' and more' : ''}`),
+    boxes.map((box) => `${box.spans[0]?.lesson.id}${box.spans.length > 1 ? ' and more' : ''}`),
   );
   const wall = wallTime(now.value, zone.value);
   const isNow = date === wall.date && wall.minute >= first * 60 && wall.minute <= last * 60;
@@ -288,122 +285,79 @@ function Column({ column, first, last, width, onBlock }: ColumnProps): JSX.Eleme
     <section class="day" aria-label={label} data-today={date === today.value || undefined}>
       {isNow && <div class="now-line" aria-hidden="true" style={{ '--from': wall.minute / 60 - first }} />}
       <ul>
-        {boxes.map((box, n) => {
-          const [span] = box.spans;
-          if (span === undefined) return null;
-          const lessons = box.spans.map(({ lesson }) => lesson);
-          return (
-            <li key={slots[n]} class="box" style={style(box)}>
-              {box.spans.length > 1 ? (
-                <BlockButton lessons={lessons} clashes={timetable.clashes} onBlock={onBlock} />
-              ) : (
-                <LessonButton
-                  lesson={span.lesson}
-                  timetable={timetable}
-                  minutes={box.to - box.from}
-                  isNarrow={(width * box.width) / box.columns < KIND_WIDTH_MIN}
-                  isContinued={span.isContinued}
-                  continues={span.continues}
-                />
-              )}
-            </li>
-          );
-        })}
+        {boxes.map((box, n) => (
+          <li key={slots[n]} class="box" style={style(box)}>
+            {box.spans.length > 1
+              ? blockButton(box.spans, timetable.clashes, onBlock)
+              : lessonButton(box, timetable, (width * box.width) / box.columns < KIND_WIDTH_MIN)}
+          </li>
+        ))}
       </ul>
     </section>
   );
 }
 
-function BlockButton({
-  lessons,
-  clashes,
-  onBlock,
-}: {
-  readonly lessons: readonly Lesson[];
-  readonly clashes: ClashIndex;
-  readonly onBlock: (lessons: readonly Lesson[]) => void;
-}): JSX.Element {
-  const isClashing = lessons.some((lesson) => clashesOfLesson(lesson, clashes).length > 0);
+// A component for each lesson would cost more than the lesson: each follows the store by itself.
+
+function blockButton(
+  spans: readonly Span[],
+  clashes: ClashIndex,
+  onBlock: (lessons: readonly Lesson[]) => void,
+): JSX.Element {
   return (
     <button
       type="button"
       class="block"
-      data-clash={isClashing || undefined}
+      data-clash={spans.some(({ lesson }) => isClashing(lesson, clashes)) || undefined}
       onClick={() => {
         go({ open: null }, { replace: true });
-        onBlock(lessons);
+        onBlock(spans.map(({ lesson }) => lesson));
       }}
     >
-      <span aria-hidden="true">{say('moreLessons', { n: lessons.length })}</span>
-      <span class="hidden">{say('moreLessonsLong', { n: lessons.length })}</span>
+      <span aria-hidden="true">{say('moreLessons', { n: spans.length })}</span>
+      <span class="hidden">{say('moreLessonsLong', { n: spans.length })}</span>
     </button>
   );
 }
 
-interface LessonButtonProps {
-  readonly lesson: Lesson;
-  readonly timetable: ShownTimetable;
-  readonly minutes: number;
-  readonly isNarrow: boolean;
-  readonly isContinued: boolean;
-  readonly continues: boolean;
-}
-
-function LessonButton({
-  lesson,
-  timetable,
-  minutes,
-  isNarrow,
-  isContinued,
-  continues,
-}: LessonButtonProps): JSX.Element {
+function lessonButton({ spans, from, to }: Box, timetable: ShownTimetable, isNarrow: boolean): JSX.Element {
+  const { lesson, isContinued, continues } = spans[0] as Span;
   const { target, clashes } = timetable;
-  const isClashing = clashesOfLesson(lesson, clashes).length > 0;
-  const lists = [
+  const clashing = isClashing(lesson, clashes);
+  const about = [
     target?.kind === 'room' ? [] : lesson.rooms,
     target?.kind === 'lecturer' ? [] : lesson.lecturers,
-    target?.kind === 'group' ? (lesson.groups.length > 1 ? lesson.groups : []) : lesson.groups,
-  ].filter((list) => list.length > 0);
-  const about = lists.map((list) => <Text>{sayList(list.map(({ name }) => name))}</Text>);
-  const size = minutes < 40 ? 'line' : minutes < 70 ? 'small' : 'large';
+    target?.kind === 'group' && lesson.groups.length === 1 ? [] : lesson.groups,
+  ].flatMap((list) => (list.length > 0 ? namesOf(list) : []));
+  const size = to - from < 40 ? 'line' : to - from < 70 ? 'small' : 'large';
+  const hasKind = size === 'large' && !isNarrow && lesson.kind !== '' && lesson.title !== '';
   return (
     <button
       type="button"
       class="lesson"
       data-kind={colourOf(lesson.kind)}
       data-size={size}
-      data-clash={isClashing || undefined}
+      data-clash={clashing || undefined}
       data-fresh={lesson.ids.some((id) => fresh.value.has(id)) || undefined}
-      data-past={lesson.end < now.value || undefined}
       data-continued={isContinued || undefined}
       data-continues={continues || undefined}
       aria-expanded={lesson.ids.includes(address.value.open ?? '')}
       tabIndex={-1}
       onClick={() => open(lesson.id)}
     >
-      <span class="lesson-title">
-        {isClashing && (
-          <span class="clash-sign">
-            <Icon name="warning" />
-            <span class="hidden">{say('clash')}: </span>
-          </span>
-        )}
-        <Text>{titleOf(lesson)}</Text>
-      </span>
+      {clashing && <span class="hidden">{say('clash')}: </span>}
+      <span class="lesson-title">{titleOf(lesson)}</span>
       <span class="lesson-time">
-        {sayTimes(lesson.start, lesson.end)}{' '}
-        {size === 'large' && !isNarrow && lesson.kind !== '' && lesson.title !== '' && (
-          <span class="lesson-kind">
-            <Text>{lesson.kind}</Text>
-          </span>
-        )}
-        {size === 'small' && about[0]}
+        {`${sayTimes(lesson.start, lesson.end)} `}
+        {hasKind && <span class="lesson-kind">{lesson.kind}</span>}
+        {size === 'small' && <bdi>{about[0]}</bdi>}
       </span>
-      {(size === 'small' ? about.slice(1) : about).map((text, n) => (
-        <span key={n} class="lesson-about">
-          {text}
-        </span>
-      ))}
+      {size !== 'small' &&
+        about.map((text, n) => (
+          <span key={n} class="lesson-about">
+            {text}
+          </span>
+        ))}
     </button>
   );
 }

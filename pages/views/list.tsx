@@ -1,9 +1,7 @@
 /** Lessons as lines, day by day. */
 import type { JSX } from 'preact';
-import { clashesOfLesson } from '../clash.js';
-import { isWithin } from '../lessons.js';
-import { Text } from '../parts.js';
-import { windowOf } from '../range.js';
+import { isClashing } from '../clash.js';
+import { dayOf } from '../lessons.js';
 import { say, sayDate } from '../speak.js';
 import { today, zone } from '../store.js';
 import { addDays } from '../time.js';
@@ -14,12 +12,8 @@ export function LessonList({ shown, from, days, nameOf }: BodyProps): JSX.Elemen
   return (
     <div class="list">
       {dates.map((date) => {
-        const window = windowOf(date, 1, zone.value);
         const parts = shown
-          .map((timetable) => ({
-            timetable,
-            lessons: timetable.lessons.filter((lesson) => isWithin(lesson, window.from, window.to)),
-          }))
+          .map((timetable) => ({ timetable, lessons: dayOf(timetable.lessons, date, zone.value).lessons }))
           .filter(({ lessons }) => lessons.length > 0);
         if (parts.length === 0 && date !== today.value) return null;
         return (
@@ -30,16 +24,13 @@ export function LessonList({ shown, from, days, nameOf }: BodyProps): JSX.Elemen
               <div key={timetable.key}>
                 {shown.length > 1 && (
                   <h4>
-                    <Text>{nameOf(timetable)}</Text>
+                    <bdi>{nameOf(timetable)}</bdi>
                   </h4>
                 )}
                 <ul class="lesson-list">
                   {lessons.map((lesson) => (
                     <li key={lesson.id}>
-                      <LessonLine
-                        lesson={lesson}
-                        isClashing={clashesOfLesson(lesson, timetable.clashes).length > 0}
-                      />
+                      <LessonLine lesson={lesson} isClashing={isClashing(lesson, timetable.clashes)} />
                     </li>
                   ))}
                 </ul>

@@ -1,10 +1,8 @@
 /** A month as weeks of days. */
 import type { JSX } from 'preact';
-import { clashesOfLesson } from '../clash.js';
+import { isClashing } from '../clash.js';
 import { colourOf } from '../colours.js';
-import { isWithin } from '../lessons.js';
-import { Text } from '../parts.js';
-import { windowOf } from '../range.js';
+import { dayOf } from '../lessons.js';
 import { say, sayDate, sayTime } from '../speak.js';
 import { follow, linkTo, open, shownDate, today, zone } from '../store.js';
 import { addDays } from '../time.js';
@@ -24,11 +22,11 @@ export function Month({ shown, from, days }: BodyProps): JSX.Element {
       </div>
       <ol class="month-days">
         {dates.map((date) => {
-          const { from: start, to } = windowOf(date, 1, zone.value);
           const lessons = shown.flatMap(({ lessons: all, clashes }) =>
-            all
-              .filter((lesson) => isWithin(lesson, start, to))
-              .map((lesson) => ({ lesson, isClashing: clashesOfLesson(lesson, clashes).length > 0 })),
+            dayOf(all, date, zone.value).lessons.map((lesson) => ({
+              lesson,
+              clashing: isClashing(lesson, clashes),
+            })),
           );
           const more = lessons.length - LESSONS_OF_DAY;
           return (
@@ -49,17 +47,17 @@ export function Month({ shown, from, days }: BodyProps): JSX.Element {
                 <span aria-hidden="true">{sayDate(date, { day: 'numeric' })}</span>
               </a>
               <ul>
-                {lessons.slice(0, LESSONS_OF_DAY).map(({ lesson, isClashing }) => (
+                {lessons.slice(0, LESSONS_OF_DAY).map(({ lesson, clashing }) => (
                   <li key={lesson.id}>
                     <button
                       type="button"
                       class="month-lesson"
                       data-kind={colourOf(lesson.kind)}
-                      data-clash={isClashing || undefined}
+                      data-clash={clashing || undefined}
                       onClick={() => open(lesson.id)}
                     >
-                      <span class="month-time">{sayTime(lesson.start)}</span> <Text>{titleOf(lesson)}</Text>
-                      {isClashing && <span class="hidden"> ({say('clash')})</span>}
+                      <span class="month-time">{sayTime(lesson.start)}</span> <bdi>{titleOf(lesson)}</bdi>
+                      {clashing && <span class="hidden"> ({say('clash')})</span>}
                     </button>
                   </li>
                 ))}

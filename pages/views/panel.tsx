@@ -5,7 +5,7 @@ import { type LeftOut, TARGETS_MAX, type Target } from '../address.js';
 import type { Clash } from '../clash.js';
 import { colourOf } from '../colours.js';
 import type { Lesson, Named } from '../lessons.js';
-import { Icon, type IconName, Text } from '../parts.js';
+import { Icon, type IconName } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayTimes } from '../speak.js';
 import { address, go, open, zone } from '../store.js';
 import { choose, lecturerOf } from '../targets.js';
@@ -32,7 +32,7 @@ export function LessonPanel({ lesson, clashes, isFeed }: Props): JSX.Element {
     <aside class="panel" aria-label={titleOf(lesson)} data-kind={colourOf(kind)}>
       <header>
         <h2 ref={heading} tabIndex={-1}>
-          <Text>{titleOf(lesson)}</Text>
+          <bdi>{titleOf(lesson)}</bdi>
         </h2>
         <button
           type="button"
@@ -47,7 +47,7 @@ export function LessonPanel({ lesson, clashes, isFeed }: Props): JSX.Element {
       <p class="panel-when">
         {kind !== '' && (
           <span class="kind-tag" data-kind={colourOf(kind)}>
-            <Text>{kind}</Text>
+            <bdi>{kind}</bdi>
           </span>
         )}
         {day}
@@ -111,7 +111,7 @@ function Fact({
       <dd>
         {list.map((named) => (
           <span class="fact" key={`${named.id} ${named.name}`}>
-            {isFeed ? <Text>{named.name}</Text> : <FactLinks kind={icon as Target['kind']} named={named} />}
+            {isFeed ? <bdi>{named.name}</bdi> : <FactLinks kind={icon as Target['kind']} named={named} />}
           </span>
         ))}
       </dd>
@@ -133,7 +133,7 @@ function FactLinks({ kind, named }: { readonly kind: Target['kind']; readonly na
         title={say('openTimetable', { name })}
         onClick={() => void take(false)}
       >
-        <Text>{name}</Text>
+        <bdi>{name}</bdi>
       </button>
       {address.value.of.length < TARGETS_MAX && (
         <button
@@ -158,7 +158,7 @@ function LeaveOut({ lesson }: { readonly lesson: Lesson }): JSX.Element {
       key={field + value}
       onClick={() => go({ not: [...address.value.not, { field, value }], open: null })}
     >
-      <Text>{name}</Text>
+      <bdi>{name}</bdi>
     </button>
   );
   const { course, kind, groups } = lesson;

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { client, perRevision, readNames, shortId, useLoaded } from '../data.js';
 import { say } from '../speak.js';
-import { address, go } from '../store.js';
+import { address, setMore } from '../store.js';
 
 export interface RoomFacts {
   readonly id: string;
@@ -45,9 +45,7 @@ export function BuildingField(): JSX.Element | null {
       {say('building')}
       <select
         value={more.building ?? ''}
-        onChange={(event) =>
-          go({ more: { ...more, building: event.currentTarget.value } }, { replace: true })
-        }
+        onChange={(event) => setMore({ building: event.currentTarget.value })}
       >
         <option value="">{say('allBuildings')}</option>
         {[...known].sort().map((each) => (
@@ -70,7 +68,7 @@ export function SeatsField(): JSX.Element {
         inputMode="numeric"
         class="seats"
         value={more.seats ?? ''}
-        onInput={(event) => go({ more: { ...more, seats: event.currentTarget.value } }, { replace: true })}
+        onInput={(event) => setMore({ seats: event.currentTarget.value })}
       />
     </label>
   );

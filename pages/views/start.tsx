@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { KINDS } from '../address.js';
 import { focusFind, kindWord } from '../find.js';
-import { Icon, Text } from '../parts.js';
+import { Icon } from '../parts.js';
 import { say } from '../speak.js';
 import { choose, keyOf, readRecent } from '../targets.js';
 
@@ -29,7 +29,7 @@ export function Start(): JSX.Element {
             {recent.map((each) => (
               <li key={keyOf(each)}>
                 <button type="button" class="button" onClick={() => choose(each, each.name)}>
-                  <Icon name={each.kind} /> <Text>{each.name}</Text>
+                  <Icon name={each.kind} /> <bdi>{each.name}</bdi>
                 </button>
               </li>
             ))}

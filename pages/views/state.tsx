@@ -1,7 +1,7 @@
 /** What an operator wants to see: whether the data is there, what was left out, which sources fail. Development only. */
 import type { JSX } from 'preact';
 import { client, useLoaded } from '../data.js';
-import { Icon, Loading, Problem, Text } from '../parts.js';
+import { Icon, Loading, Problem } from '../parts.js';
 import { say, sayAgo, sayMoment, sayNumber } from '../speak.js';
 import { now } from '../store.js';
 
@@ -60,7 +60,7 @@ export function State(): JSX.Element {
               <ul>
                 {samples.map((sample) => (
                   <li key={sample}>
-                    <Text>{sample}</Text>
+                    <bdi>{sample}</bdi>
                   </li>
                 ))}
               </ul>
@@ -94,7 +94,7 @@ export function State(): JSX.Element {
                 {source.parts.listed.map((part) => (
                   <tr key={part.name} data-state={part.state}>
                     <th scope="row">
-                      <Text>{part.name}</Text>
+                      <bdi>{part.name}</bdi>
                     </th>
                     <td>{part.state}</td>
                     <td>{sayNumber(part.records)}</td>

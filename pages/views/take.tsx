@@ -6,7 +6,7 @@ import { encode } from 'uqr';
 import type { Target } from '../address.js';
 import { client, filtersOf, leftOutFilters, reading } from '../data.js';
 import { saveFile } from '../files.js';
-import { Icon, Text } from '../parts.js';
+import { Icon } from '../parts.js';
 import { rangeOf, windowOf } from '../range.js';
 import { say } from '../speak.js';
 import { address, announcement, shownDate, zone } from '../store.js';
@@ -25,7 +25,7 @@ export function Take({ targets }: { readonly targets: readonly Target[] }): JSX.
         <div class="take-one" key={keyOf(target)}>
           {targets.length > 1 && (
             <h3>
-              <Text>{nameOf(target)}</Text>
+              <bdi>{nameOf(target)}</bdi>
             </h3>
           )}
           <Subscribe target={target} />

@@ -16,7 +16,7 @@ import {
   type Timetable,
   useLoaded,
 } from '../data.js';
-import { lessonsOf, type Row } from '../lessons.js';
+import { type Lesson, lessonsOf, type Row } from '../lessons.js';
 import { Loading, Problem } from '../parts.js';
 import { rangeOf, windowOf } from '../range.js';
 import { say } from '../speak.js';
@@ -30,9 +30,11 @@ import { Toolbar } from './toolbar.js';
 interface Read {
   readonly target: Target;
   readonly timetable: Timetable;
+  /** Of all rows. They are made when the rows are read, which may be in advance. */
+  readonly lessons: readonly Lesson[];
 }
 
-function isLeftOut(row: Row, not: readonly LeftOut[]): boolean {
+function isKept(row: Row, not: readonly LeftOut[]): boolean {
   return not.some(({ field, value }) => {
     if (field === 'type') return row.kind === value;
     return field === 'course' ? row.course?.id === value : row.group?.id === value;
@@ -47,7 +49,10 @@ function readAll(
   const window = windowOf(from, days, zone.peek());
   return (signal) =>
     Promise.all(
-      targets.map(async (target) => ({ target, timetable: await readTimetable(target, window, signal) })),
+      targets.map(async (target) => {
+        const timetable = await readTimetable(target, window, signal);
+        return { target, timetable, lessons: lessonsOf(timetable.rows) };
+      }),
     );
 }
 
@@ -106,19 +111,16 @@ export function TimetableView(): JSX.Element {
 
   const shown = useMemo(
     () =>
-      (data ?? []).map(({ target, timetable }): ShownTimetable => {
-        const rows = timetable.rows.filter((row) => !isLeftOut(row, not));
-        const isOut = (row: Row): boolean => isLeftOut(row, not);
-        return {
+      (data ?? []).map(
+        ({ target, timetable: { rows, isCut }, lessons }): ShownTimetable => ({
           key: keyOf(target),
           target,
-          lessons: lessonsOf(rows),
-          hidden: timetable.rows.filter(isOut).length,
-          kinds: [...new Set(timetable.rows.map(({ kind }) => kind))].sort(),
+          lessons: not.length === 0 ? lessons : lessonsOf(rows.filter((row) => isKept(row, not))),
+          kinds: [...new Set(rows.map(({ kind }) => kind))],
           clashes: clashes?.get(keyOf(target)) ?? NO_CLASHES,
-          isCut: timetable.isCut,
-        };
-      }),
+          isCut,
+        }),
+      ),
     [data, clashes, not],
   );
   const isUnmapped = error instanceof TimetableProblem && error.code === 'identity-not-mapped';

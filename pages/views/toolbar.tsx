@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { sameTarget, type Target, TIMETABLE_VIEWS } from '../address.js';
-import { Chip, Icon, lazy, Text } from '../parts.js';
+import { Chip, Icon, lazy } from '../parts.js';
 import { rangeOf } from '../range.js';
 import { LONG_DATE, say, sayDate, sayDates } from '../speak.js';
 import { address, follow, go, linkTo, move, shownDate } from '../store.js';
@@ -28,7 +28,7 @@ export function Toolbar({
         {targets.map((target) => (
           <span class="whose-one" key={`${target.kind}:${target.id}`}>
             <Icon name={target.kind} />
-            <Text>{nameOf(target)}</Text>
+            <bdi>{nameOf(target)}</bdi>
             {of.length > 1 && (
               <button
                 type="button"
@@ -155,7 +155,7 @@ function LeftOutList(): JSX.Element | null {
           removeLabel={say('bringBack', { name: leftOutName(each.field, each.value) })}
           onRemove={() => go({ not: not.filter((other) => other !== each) })}
         >
-          <Text>{leftOutName(each.field, each.value)}</Text>
+          <bdi>{leftOutName(each.field, each.value)}</bdi>
         </Chip>
       ))}
     </p>

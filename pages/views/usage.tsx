@@ -6,7 +6,7 @@ import { client, noteVersion, ROWS_MAX, useLoaded } from '../data.js';
 import { Loading, Problem } from '../parts.js';
 import { windowOf } from '../range.js';
 import { say, sayDate, sayHour, sayNumber } from '../speak.js';
-import { address, firstDay, go, shownDate, zone } from '../store.js';
+import { address, firstDay, setMore, shownDate, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
 import { BuildingField, readWantedRooms, SeatsField } from './rooms.js';
 import { DateBar } from './toolbar.js';
@@ -82,12 +82,7 @@ export function Usage(): JSX.Element {
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <label>
           {say('weeksRunning')}
-          <select
-            value={String(weeks)}
-            onChange={(event) =>
-              go({ more: { ...more, weeks: event.currentTarget.value } }, { replace: true })
-            }
-          >
+          <select value={String(weeks)} onChange={(event) => setMore({ weeks: event.currentTarget.value })}>
             {WEEKS_CHOICES.map((each) => (
               <option key={each} value={String(each)}>
                 {say('everyWeek', { n: each })}
@@ -97,12 +92,7 @@ export function Usage(): JSX.Element {
         </label>
         <label>
           {say('kind')}
-          <select
-            value={more.kind ?? ''}
-            onChange={(event) =>
-              go({ more: { ...more, kind: event.currentTarget.value } }, { replace: true })
-            }
-          >
+          <select value={more.kind ?? ''} onChange={(event) => setMore({ kind: event.currentTarget.value })}>
             <option value="">{say('allKinds')}</option>
             {kinds.value.map((each) => (
               <option key={each}>{each}</option>

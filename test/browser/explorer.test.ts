@@ -7,6 +7,7 @@ import { type Test, test } from 'tap';
 import { startService } from '../../src/app/service.js';
 import type { components } from '../../src/client/client.js';
 import { findPages } from '../../src/http/pages.js';
+import { until } from '../waiting/until.js';
 import { axeFindings } from './axe.js';
 import { counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
@@ -101,7 +102,7 @@ if (NO_BROWSER !== null) {
       );
       const shown = (await page.evaluate(`[...document.querySelectorAll('.lesson')].map((lesson) =>
         lesson.querySelector('.lesson-time').textContent.slice(0, 13) + ' ' +
-        lesson.querySelector('.lesson-title bdi').textContent)`)) as string[];
+        lesson.querySelector('.lesson-title').textContent)`)) as string[];
       t.same(shown.map(plain).sort(), wanted.map(plain).sort());
       t.same(await overlaps(page), [], 'nothing overlaps');
       await page.close();
@@ -244,7 +245,7 @@ if (NO_BROWSER !== null) {
         );
         t.match(await page.locator('.free-room').first().innerText(), `${wanted[0]?.capacity} seats · Curie`);
         const bars = await page.locator('.bar-name').allInnerTexts();
-        t.ok(bars.length >= wanted.length && bars.every((name) => name.startsWith('C ')));
+        t.ok(bars.length > 0 && bars.every((name) => name.startsWith('C ')));
         const buildings = page.locator('.filters label', { hasText: 'Building' }).locator('select');
         t.same(await buildings.locator('option').allInnerTexts(), ['All buildings', ...BUILDINGS]);
         await buildings.selectOption('Darwin');
@@ -253,6 +254,29 @@ if (NO_BROWSER !== null) {
         await page.close();
       },
     );
+
+    await t.test('a day of all rooms is drawn as one scrolls, and whole on paper', async (t) => {
+      const { page } = await open(browser, `${view}?view=free&date=2026-10-07`);
+      const window = 'startTime=2026-10-07T00:00:00Z&endTime=2026-10-08T00:00:00Z&limit=1000';
+      const lessons = new Set(
+        (await ask<Event[]>(`/schedule?${window}`))
+          .filter(({ roomId }) => roomId !== null)
+          .map(({ roomId, time, endTime, courseId, title, type }) =>
+            [roomId, time, endTime, courseId, title, type].join(),
+          ),
+      );
+      const query = 'by=room&startTime=1900-01-01T00:00:00Z&endTime=1900-01-02T00:00:00Z';
+      const rooms = (await ask<unknown[]>(`/schedule/free?${query}`)).length;
+      const bars = page.locator('.bar');
+      const before = await bars.count();
+      t.ok(before > 0 && before < rooms, `${before} of ${rooms} rooms`);
+      await bars.last().scrollIntoViewIfNeeded();
+      await until(async () => (await bars.count()) > before);
+      await page.emulateMedia({ media: 'print' });
+      await counted(bars, rooms);
+      await counted(page.locator('.bar-lesson'), lessons.size);
+      await page.close();
+    });
 
     await t.test('all clashes are counted, filtered by kind and week, and saved as a table', async (t) => {
       const { page } = await open(browser, `${view}?view=clashes`);
@@ -267,6 +291,10 @@ if (NO_BROWSER !== null) {
       t.equal((await saving).suggestedFilename(), 'clashes.csv');
       await page.locator('.chart button').first().click();
       t.match(page.url(), /from=2026-09-14/);
+      await page.locator('.chart button').first().click();
+      await page.locator('.filters button', { hasText: 'All' }).click();
+      await page.locator('h1', { hasText: `${all.length} clashes` }).waitFor();
+      t.match(await page.locator('.clash-when').first().innerText(), 'Oct', 'those that are over come last');
       await page.close();
     });
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'tap';
 import { type Box, layOut } from '../../pages/layout.js';
-import { type Lesson, lessonsOf, type Row, type Span, spansOfDay } from '../../pages/lessons.js';
+import { dayOf, type Lesson, lessonsOf, type Row, type Span } from '../../pages/lessons.js';
 
 const MINUTES_MIN = 22;
 
@@ -157,17 +157,17 @@ test('a lesson over midnight has a part on each day; a lesson of days has none',
     },
   });
   const night = lessonsOf([row(Date.UTC(2026, 9, 5, 22), Date.UTC(2026, 9, 6, 2))]);
-  t.match(spansOfDay(night, '2026-10-05', 'UTC'), [
+  t.match(dayOf(night, '2026-10-05', 'UTC').spans, [
     { from: 1320, to: 1440, isContinued: false, continues: true },
   ]);
-  t.match(spansOfDay(night, '2026-10-06', 'UTC'), [
+  t.match(dayOf(night, '2026-10-06', 'UTC').spans, [
     { from: 0, to: 120, isContinued: true, continues: false },
   ]);
-  t.same(spansOfDay(night, '2026-10-07', 'UTC'), []);
+  t.same(dayOf(night, '2026-10-07', 'UTC').spans, []);
   const weeks = lessonsOf([row(Date.UTC(2026, 9, 5), Date.UTC(2026, 9, 26))]);
-  t.same(spansOfDay(weeks, '2026-10-08', 'UTC'), []);
+  t.same(dayOf(weeks, '2026-10-08', 'UTC').spans, []);
   const moment = lessonsOf([row(Date.UTC(2026, 9, 5), Date.UTC(2026, 9, 5))]);
-  t.match(spansOfDay(moment, '2026-10-05', 'UTC'), [{ from: 0, to: 0 }], 'no length');
-  t.same(spansOfDay(moment, '2026-10-04', 'UTC'), []);
+  t.match(dayOf(moment, '2026-10-05', 'UTC').spans, [{ from: 0, to: 0 }], 'no length');
+  t.same(dayOf(moment, '2026-10-04', 'UTC').spans, []);
   t.end();
 });

@@ -1,7 +1,7 @@
 /** Local days and times of the pages, against a slow version that reads Intl's texts, over changes of the clock. */
 import fc from 'fast-check';
 import { test } from 'tap';
-import { type Lesson, spansOfDay } from '../../pages/lessons.js';
+import { dayOf, type Lesson } from '../../pages/lessons.js';
 import {
   addDays,
   addMonths,
@@ -98,12 +98,12 @@ test('a lesson keeps its length on a day on which clocks go back', (t) => {
     ...{ id: 'a', ids: ['a'], title: 'Night', kind: '', course: null, rooms: [], lecturers: [], groups: [] },
     ...{ start, end: start + 2 * HOUR_MS },
   };
-  const [span] = spansOfDay([lesson], '2026-10-25', 'Europe/Berlin');
+  const [span] = dayOf([lesson], '2026-10-25', 'Europe/Berlin').spans;
   t.match(span, { from: 90, to: 150 }, 'both on the clock');
   const repeated = { ...lesson, start: Date.UTC(2026, 9, 25, 0, 45), end: Date.UTC(2026, 9, 25, 1, 15) };
-  const [short] = spansOfDay([repeated], '2026-10-25', 'Europe/Berlin');
+  const [short] = dayOf([repeated], '2026-10-25', 'Europe/Berlin').spans;
   t.match(short, { from: 165, to: 195 }, 'it would end before it begins');
-  t.same(spansOfDay([lesson], '2026-10-26', 'Europe/Berlin'), []);
+  t.same(dayOf([lesson], '2026-10-26', 'Europe/Berlin').spans, []);
   t.end();
 });
 
