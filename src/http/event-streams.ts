@@ -142,7 +142,7 @@ export class EventStreams {
     const headers = ['Content-Type', EVENT_STREAM_TYPE, 'Cache-Control', 'no-cache', 'Vary', VARY];
     // Without X-Accel-Buffering nginx would buffer the answer.
     headers.push('X-Accel-Buffering', 'no', 'Lectern-Version', view.version);
-    if (exchange.head) sendEmpty(exchange, 200, headers);
+    if (exchange.isHead) sendEmpty(exchange, 200, headers);
     else if (this.#open.size >= this.#settings.streamsMax) sendProblem(exchange, FULL);
     else {
       const { lastEventId } = exchange.headers;

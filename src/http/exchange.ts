@@ -3,8 +3,8 @@ import { type RouteLabel, routeNumber } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import type { AnswerFields, OriginFields } from './answer/answer-fields.js';
 import type { Logger } from './logger.js';
-import { type Awaited, FastPath } from './node/fast-path.js';
 import { endWithAnswer } from './node/internals.js';
+import { type Awaited, Lane } from './node/lane.js';
 import { type HeaderFacts, readHeaderFacts, readRequestIds } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
@@ -25,7 +25,7 @@ export class Exchange implements Awaited {
   readonly path: string;
   readonly query: string;
   /** The method is HEAD: like GET, but without a body (RFC 9110 section 9.3.2). */
-  readonly head: boolean;
+  readonly isHead: boolean;
   readonly headers: HeaderFacts;
   readonly ownsSocket: boolean;
   /** Header fields of every answer. */
@@ -34,39 +34,39 @@ export class Exchange implements Awaited {
   readonly #settings: ExchangeSettings;
   /** -1 if answers are neither counted nor logged. */
   readonly #beganMs: number;
-  #fastPath: FastPath | null;
+  #lane: Lane | null;
   #res: ServerResponse | null;
   #isAwaited = false;
 
-  constructor(req: IncomingMessage, to: ServerResponse | FastPath, settings: ExchangeSettings) {
+  constructor(req: IncomingMessage, to: ServerResponse | Lane, settings: ExchangeSettings) {
     const { ownsSocket, origins, meter, logShare } = settings;
     const target = req.url ?? '/';
     const { path, query } = splitTarget(target);
     const headers = readHeaderFacts(req.rawHeaders);
-    const isFast = to instanceof FastPath;
+    const isOnLane = to instanceof Lane;
     this.req = req;
     this.target = target;
     this.path = path;
     this.query = query;
-    this.head = req.method === 'HEAD';
+    this.isHead = req.method === 'HEAD';
     this.headers = headers;
     this.ownsSocket = ownsSocket;
     this.fields = origins.of(headers.origin);
     this.#settings = settings;
     this.#beganMs = meter === null && logShare === 0 ? -1 : performance.now();
-    this.#fastPath = isFast ? to : null;
-    this.#res = isFast ? null : to;
+    this.#lane = isOnLane ? to : null;
+    this.#res = isOnLane ? null : to;
   }
 
   /** Null once a response exists. */
-  get fastPath(): FastPath | null {
-    return this.#fastPath;
+  get lane(): Lane | null {
+    return this.#lane;
   }
 
   makeResponse(): ServerResponse {
     if (this.#res === null) {
-      this.#res = (this.#fastPath as FastPath).makeResponse(this.req);
-      this.#fastPath = null;
+      this.#res = (this.#lane as Lane).makeResponse(this.req);
+      this.#lane = null;
     }
     return this.#res;
   }
@@ -78,12 +78,12 @@ export class Exchange implements Awaited {
   awaitAnswer(): void {
     if (this.#isAwaited) return;
     this.#isAwaited = true;
-    this.#fastPath?.awaitAnswer(this);
+    this.#lane?.awaitAnswer(this);
   }
 
   takeResponse(res: ServerResponse): void {
     this.#res = res;
-    this.#fastPath = null;
+    this.#lane = null;
   }
 
   closeAfterAnswer(): void {
@@ -92,9 +92,9 @@ export class Exchange implements Awaited {
 
   /** Ends the connection if a part of the answer was already sent. @returns whether a part was already sent */
   cutOffIfBegun(): boolean {
-    const fastPath = this.#fastPath;
-    const hasBegun = fastPath === null ? this.makeResponse().headersSent : fastPath.hasAnswered(this.req);
-    if (hasBegun) (fastPath === null ? this.makeResponse() : this.req.socket).destroy();
+    const lane = this.#lane;
+    const hasBegun = lane === null ? this.makeResponse().headersSent : lane.hasAnswered(this.req);
+    if (hasBegun) (lane === null ? this.makeResponse() : this.req.socket).destroy();
     return hasBegun;
   }
 

@@ -32,7 +32,7 @@ import { Exchange, type ExchangeSettings } from './exchange.js';
 import { type FeedOptions, Feeds } from './feeds.js';
 import type { Logger } from './logger.js';
 import { METHOD_NOT_ALLOWED, messageFault } from './message-fault.js';
-import type { FastPath } from './node/fast-path.js';
+import type { Lane } from './node/lane.js';
 import { findPages, type PageOptions, pageRoutes } from './pages.js';
 import { Reader, type ReaderSettings } from './read.js';
 import { readCredential } from './request/credential.js';
@@ -86,11 +86,11 @@ export type RequestHandler<Request extends IncomingMessage = IncomingMessage> = 
   res: ServerResponse,
 ) => void;
 
-export interface FastPathHandler extends RequestHandler {
-  readonly fastPath: (request: FastPath) => void;
+export interface LaneHandler extends RequestHandler {
+  readonly lane: (request: Lane) => void;
 }
 
-export interface StreamingHandler extends FastPathHandler {
+export interface StreamingHandler extends LaneHandler {
   /** Ends all event streams. New streams may still begin. */
   readonly endStreams: () => void;
 }
@@ -104,7 +104,7 @@ const HOST_NOT_ALLOWED: Problem = {
 export function createHandler(views: LiveViews, options: HandlerOptions): StreamingHandler {
   const handler = new Handler(views, options);
   return Object.assign((req: IncomingMessage, res: ServerResponse) => handler.answer(req, res), {
-    fastPath: (request: FastPath) => handler.answer(request.req, request),
+    lane: (request: Lane) => handler.answer(request.req, request),
     endStreams: () => handler.streams.end(),
   });
 }
@@ -142,7 +142,7 @@ class Handler {
     this.#identify = identify;
   }
 
-  answer(req: IncomingMessage, to: ServerResponse | FastPath): void {
+  answer(req: IncomingMessage, to: ServerResponse | Lane): void {
     const exchange = new Exchange(req, to, this.#settings);
     try {
       // Bodies are not read, so following bytes on this connection could belong to the body.

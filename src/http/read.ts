@@ -23,7 +23,7 @@ import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { parseVersion, type TimetableVersion } from '../model/timetable-version.js';
-import { AnswerCache, type KnownTarget, sendKnown, type Validators } from './answer/answer-cache.js';
+import { AnswerCache, type KnownTarget, type Validators } from './answer/answer-cache.js';
 import { type Coding, CompressedAnswers } from './answer/compression.js';
 import {
   CACHE_CONTROL,
@@ -35,10 +35,8 @@ import {
 } from './answer/conditional.js';
 import { contentTypeOf, dispositionOf, EVENT_STREAM_TYPE, negotiateFormat } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';
-import { sendBody, sendEmpty } from './answer/respond.js';
+import { sendBody, sendEmpty, sendKnown } from './answer/respond.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
-import { canSendDirectly } from './node/direct.js';
-import { canSendWhole } from './node/internals.js';
 import { mountPathOf, parseQueryString } from './request/target.js';
 import { lastSegmentOf, type ReadRoute } from './routes.js';
 
@@ -189,7 +187,7 @@ export class Reader {
   sendRead(exchange: Exchange, view: View, headers: FlatHeaders, body: Body): void {
     sendBody(exchange, 200, headers, body);
     // A body with room for its head is a copy, so it does not keep the snapshot.
-    if (body.hasHeadRoom !== true && !exchange.head) this.#underWay.add(exchange, view);
+    if (body.hasHeadRoom !== true && !exchange.isHead) this.#underWay.add(exchange, view);
   }
 
   #answerKnown(exchange: Exchange, view: View, coding: Coding | null, formats: readonly Format[]): boolean {
@@ -346,10 +344,7 @@ function answerKnown(
   if (answer === undefined) return false;
   if (answerCondition(exchange, view, answer, caching)) return true;
   if (answer.body === null) return false;
-  const { headers, body } = answer;
-  const isDirect = !exchange.head && canSendWhole([body]) && canSendDirectly(exchange);
-  if (isDirect && sendKnown(exchange, answer, body)) exchange.answered(200, body.length);
-  else sendBody(exchange, 200, headers, keptBody(body));
+  sendKnown(exchange, answer, answer.body);
   return true;
 }
 
@@ -482,8 +477,8 @@ export class AnswersUnderWay {
    * snapshot
    */
   add(exchange: Exchange, snapshot: object): void {
-    const { req, fastPath } = exchange;
-    const res = fastPath === null ? exchange.makeResponse() : null;
+    const { req, lane } = exchange;
+    const res = lane === null ? exchange.makeResponse() : null;
     const isTaken =
       res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
     // If the client left while its token was verified, no event reports the end.
@@ -537,8 +532,8 @@ export class AnswersUnderWay {
     const [snapshot, answers] = oldest;
     this.#answers.delete(snapshot);
     for (const exchange of answers) {
-      const { req, fastPath, ownsSocket } = exchange;
-      if (req.socket?.destroyed || (fastPath === null && exchange.makeResponse().destroyed)) continue;
+      const { req, lane, ownsSocket } = exchange;
+      if (req.socket?.destroyed || (lane === null && exchange.makeResponse().destroyed)) continue;
       // After a plain close the system would keep the unsent bytes until the client reads them.
       if (ownsSocket) req.socket.resetAndDestroy();
       else exchange.makeResponse().destroy();

@@ -12,8 +12,8 @@ import { createVerifier } from '../../src/auth/verifier.js';
 import type { StreamTimes } from '../../src/http/event-streams.js';
 import {
   createHandler,
-  type FastPathHandler,
   type HandlerOptions,
+  type LaneHandler,
   type RequestHandler,
 } from '../../src/http/handler.js';
 import type { Logger } from '../../src/http/logger.js';
@@ -114,7 +114,7 @@ export interface LogLine {
 
 /** A handler with all its parts, and its log. */
 export function setUp(options: SetUpOptions = {}): {
-  handler: FastPathHandler;
+  handler: LaneHandler;
   views: LiveViews;
   logged: LogLine[];
 } {

@@ -5,8 +5,7 @@
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
 import type { FormatName } from '../../model/format.js';
 import { GenerationalCache } from '../../structures/generational-cache.js';
-import type { Exchange, FlatHeaders } from '../exchange.js';
-import { directHead, httpDate, sendDirectly } from '../node/direct.js';
+import type { FlatHeaders } from '../exchange.js';
 
 /** What the conditions of requests compare (RFC 9110 section 13). */
 export interface Validators {
@@ -22,7 +21,7 @@ export interface KnownAnswer extends Validators {
    * Null if only the tag is known, from a 304 or 412. The body is a part of `wire`, unless `wire` is null.
    */
   body: Uint8Array | null;
-  /** Head and body in one buffer, once the answer was sent directly. */
+  /** Head and body in one buffer, once the answer was sent on the lane. */
   wire: { readonly bytes: Buffer; readonly dateOffset: number; date: string } | null;
 }
 
@@ -108,33 +107,4 @@ export class AnswerCache {
     this.#seen[at] = entityTag;
     return false;
   }
-}
-
-const DATE_FIELD = '\r\nDate: ';
-
-/**
- * Sends a kept answer directly: only its Date changes, once a second. @returns false if its head is too long;
- * then nothing was sent
- */
-export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Array): boolean {
-  const date = httpDate();
-  let { wire } = answer;
-  if (wire === null) {
-    const head = directHead(200, answer.headers, exchange.fields.text);
-    if (head === null) return false;
-    const bytes = Buffer.allocUnsafeSlow(head.length + body.length);
-    bytes.write(head, 'latin1');
-    bytes.set(body, head.length);
-    // The last match is the Date line of directHead, which writes it after all given fields.
-    wire = { bytes, dateOffset: head.lastIndexOf(DATE_FIELD) + DATE_FIELD.length, date };
-    answer.wire = wire;
-    answer.body = bytes.subarray(head.length);
-  }
-  if (date !== wire.date) {
-    wire.bytes.write(date, wire.dateOffset, 'latin1');
-    wire.date = date;
-  }
-  // The bytes must not change while a part of them still waits to be written.
-  if (!sendDirectly(exchange, wire.bytes)) answer.wire = null;
-  return true;
 }

@@ -1,15 +1,60 @@
 /**
  * Folder http/answer/. How an answer is written: fields, negotiation, conditions, caches, problems. This
  * folder plans no query.
+ *
+ * All answers are written here: on the lane in one piece, otherwise through Node's response. The bytes are the same.
  */
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { type Body, keptBody, releaseBody, releaseSlice } from '../../answer/body.js';
+import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../limits.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
-import { canSendDirectly, directHead, sendDirectly } from '../node/direct.js';
-import { canSendWhole, WRITE_BYTES_MAX } from '../node/internals.js';
+import { canSendWhole, endWithAnswer, WRITE_BYTES_MAX } from '../node/internals.js';
+import type { Lane } from '../node/lane.js';
+import type { KnownAnswer } from './answer-cache.js';
+import type { AnswerFields } from './answer-fields.js';
 
 /** Bodies up to this size are copied after their head and written at once. */
 const BODY_GATHER_BYTES_MAX = 65_536;
+
+/** The header fields of the connection, as node:http would write them. */
+const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
+const DATE_FIELD = '\r\nDate: ';
+
+let dateMs = 0;
+let dateText = '';
+
+/** The value of Date (RFC 9110 section 6.6.1); one string for each second. */
+function httpDate(): string {
+  const nowMs = Date.now();
+  // The second also changes when the clock is set back.
+  if (nowMs - dateMs >= 1000 || nowMs < dateMs) {
+    dateMs = nowMs - (nowMs % 1000);
+    dateText = new Date(nowMs).toUTCString();
+  }
+  return dateText;
+}
+
+/**
+ * A whole head on the lane; null if it does not fit into the room before a body.
+ *
+ * @param headers valid, in ISO 8859-1
+ */
+export function headText(status: number, headers: FlatHeaders, fields: AnswerFields): string | null {
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  text += `${fields.text}Date: ${httpDate()}\r\n${CONNECTION}\r\n`;
+  return text.length <= DIRECT_HEAD_BYTES_MAX ? text : null;
+}
+
+/** Lane and head of an answer; null if Node's response writes it. */
+function onLane(
+  { ownsSocket, lane, fields }: Exchange,
+  status: number,
+  headers: FlatHeaders,
+): { readonly lane: Lane; readonly head: string } | null {
+  const head = ownsSocket && lane !== null ? headText(status, headers, fields) : null;
+  return lane === null || head === null ? null : { lane, head };
+}
 
 /**
  * Sends a body of chunks. `headers` includes Content-Length if the length is known; otherwise the transfer is
@@ -17,24 +62,51 @@ const BODY_GATHER_BYTES_MAX = 65_536;
  */
 export function sendBody(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
   // HEAD makes no chunks.
-  if (exchange.head || body.byteLength === 0) sendHead(exchange, status, headers);
+  if (exchange.isHead || body.byteLength === 0) sendHead(exchange, status, headers);
   else sendChunks(exchange, status, headers, body);
-  exchange.answered(status, exchange.head ? 0 : (body.byteLength ?? 0));
+  exchange.answered(status, exchange.isHead ? 0 : (body.byteLength ?? 0));
 }
 
 /** Sends a text as UTF-8, and its Content-Length. */
 export function sendText(exchange: Exchange, status: number, headers: FlatHeaders, text: string): void {
-  const byteLength = Buffer.byteLength(text);
-  headers.push('Content-Length', String(byteLength));
-  const head = exchange.head ? null : headToSend(exchange, status, headers);
-  if (head === null) {
-    sendBody(exchange, status, headers, keptBody(Buffer.from(text)));
+  const bytes = Buffer.from(text);
+  headers.push('Content-Length', String(bytes.length));
+  sendBody(exchange, status, headers, keptBody(bytes));
+}
+
+/** Sends a kept answer with status 200. On the lane its bytes are kept, too: only its Date changes, once a second. */
+export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Array): void {
+  const { lane, ownsSocket, fields } = exchange;
+  const bytes = exchange.isHead || !ownsSocket || lane === null ? null : wireOf(answer, body, fields);
+  if (lane === null || bytes === null) {
+    sendBody(exchange, 200, answer.headers, keptBody(body));
     return;
   }
-  const whole = Buffer.allocUnsafe(head.length + byteLength);
-  whole.write(text, whole.write(head, 'latin1'));
-  sendDirectly(exchange, whole);
-  exchange.answered(status, byteLength);
+  // The bytes must not change while a part of them still waits to be written.
+  if (!lane.answer(bytes)) answer.wire = null;
+  exchange.answered(200, body.length);
+}
+
+/** Null if the head is too long. */
+function wireOf(answer: KnownAnswer, body: Uint8Array, fields: AnswerFields): Buffer | null {
+  const date = httpDate();
+  let { wire } = answer;
+  if (wire === null) {
+    const head = headText(200, answer.headers, fields);
+    if (head === null) return null;
+    const bytes = Buffer.allocUnsafeSlow(head.length + body.length);
+    bytes.write(head, 'latin1');
+    bytes.set(body, head.length);
+    // The last match is the Date after all other fields.
+    wire = { bytes, dateOffset: head.lastIndexOf(DATE_FIELD) + DATE_FIELD.length, date };
+    answer.wire = wire;
+    answer.body = bytes.subarray(head.length);
+  }
+  if (date !== wire.date) {
+    wire.bytes.write(date, wire.dateOffset, 'latin1');
+    wire.date = date;
+  }
+  return wire.bytes;
 }
 
 /** Sends a response without a body: 204, 304. */
@@ -51,31 +123,29 @@ export function beginBody(exchange: Exchange, status: number, headers: FlatHeade
 }
 
 function sendHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
-  const head = headToSend(exchange, status, headers);
-  if (head !== null) sendDirectly(exchange, head);
+  const direct = onLane(exchange, status, headers);
+  if (direct !== null) direct.lane.answer(direct.head);
   else {
     writeHead(exchange, status, headers);
     exchange.makeResponse().end();
   }
 }
 
-/** Null if the answer cannot be sent directly. */
-function headToSend(exchange: Exchange, status: number, headers: FlatHeaders): string | null {
-  return canSendDirectly(exchange) ? directHead(status, headers, exchange.fields.text) : null;
-}
-
 function writeHead(exchange: Exchange, status: number, headers: FlatHeaders): void {
-  exchange.makeResponse().writeHead(status, headers.concat(exchange.fields.flat));
+  const res = exchange.makeResponse();
+  // Node ends such a connection, too, but tells it only in the head: a request behind this one would be answered.
+  if (exchange.req.httpVersionMinor === 0 && !headers.includes('Content-Length')) endWithAnswer(res);
+  res.writeHead(status, headers.concat(exchange.fields.flat));
 }
 
 function sendChunks(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
   const { byteLength, hasHeadRoom } = body;
   const chunks = body.makeChunks();
-  const isWhole = Array.isArray(chunks) && canSendWhole(chunks);
-  const head = isWhole ? headToSend(exchange, status, headers) : null;
-  if (head !== null) {
-    if (hasHeadRoom) sendWithHead(exchange, head, (chunks as Uint8Array[])[0] as Uint8Array);
-    else sendDirectly(exchange, [Buffer.from(head, 'latin1'), ...chunks]);
+  const direct = Array.isArray(chunks) ? onLane(exchange, status, headers) : null;
+  if (direct !== null) {
+    const { lane, head } = direct;
+    if (hasHeadRoom) sendWithHead(lane, head, (chunks as Uint8Array[])[0] as Uint8Array);
+    else lane.answer([Buffer.from(head, 'latin1'), ...chunks]);
     return;
   }
   writeHead(exchange, status, headers);
@@ -86,10 +156,10 @@ function sendChunks(exchange: Exchange, status: number, headers: FlatHeaders, bo
 }
 
 /** @param body has room for the head before it */
-function sendWithHead(exchange: Exchange, head: string, body: Uint8Array): void {
+function sendWithHead(lane: Lane, head: string, body: Uint8Array): void {
   const whole = Buffer.from(body.buffer, body.byteOffset - head.length, head.length + body.length);
   whole.write(head, 'latin1');
-  if (sendDirectly(exchange, whole)) releaseBody(body);
+  if (lane.answer(whole)) releaseBody(body);
 }
 
 /** Corking passes all chunks to the kernel in one call, without a copy. */

@@ -14,10 +14,14 @@ import { READER_BYTES_MIN } from '../../limits.js';
 import type { Logger } from '../logger.js';
 
 const FEATURES = {
-  /** Answers a request before node:http makes a response for it. */
-  fastPath: ['parser.onIncoming', 'parser.incoming', 'request.upgrade'],
-  /** Sends a whole answer without the response object. */
-  directAnswers: ['response._header', 'response.finished', 'response.shouldKeepAlive'],
+  /** Answers a request before node:http makes a response for it, in one write. */
+  lane: [
+    'parser.onIncoming',
+    'parser.incoming',
+    'request.upgrade',
+    'handle.bytesWritten',
+    'handle.writeQueueSize',
+  ],
   /** Ends a connection with an answer, and tells whether an answer ends its connection. */
   keepAlive: ['response.shouldKeepAlive'],
   /** Counts the bytes that the system has taken. */
@@ -109,8 +113,8 @@ export async function probeInternals(): Promise<readonly Internal[]> {
 }
 
 /**
- * Tries every internal with three requests. The first is answered without its response object, the second
- * before node:http makes a response, and the third is unreadable.
+ * Tries every internal with three requests. Node answers the first, the second is answered before node:http makes a
+ * response, and the third is unreadable.
  * @returns false if there was no connection
  */
 function probe(host: string, check: Check): Promise<boolean> {
@@ -148,8 +152,8 @@ function probe(host: string, check: Check): Promise<boolean> {
     });
     server.once('request', (req, res) => {
       const parser = tryRequest(req, check);
-      // The next request arrives only if Node continues after this answer.
-      if (!tryResponse(req.socket, res, check)) res.writeHead(204).end();
+      check('response.shouldKeepAlive', insideOf(res).shouldKeepAlive === true);
+      res.writeHead(204).end();
       if (parser === null) server.once('request', (_req, next) => next.writeHead(204).end());
       else takeNext(parser, req.socket, check);
     });
@@ -176,25 +180,6 @@ function tryRequest(req: IncomingMessage, check: Check): Inside | null {
   if (incoming === req) return parser;
   check('parser.onIncoming', true);
   return null;
-}
-
-function tryResponse(socket: Socket, res: ServerResponse, check: Check): boolean {
-  const inside = insideOf(res);
-  check('response.shouldKeepAlive', inside.shouldKeepAlive === true);
-  const isHeader = inside._header === null;
-  const isFinished = inside.finished === false;
-  if (isHeader) inside._header = ' ';
-  if (isFinished) inside.finished = true;
-  check('response._header', isHeader && res.headersSent);
-  check('response.finished', isFinished && res.writableEnded);
-  if (res.headersSent && res.writableEnded) {
-    socket.write(HEAD);
-    res.emit('finish');
-    return true;
-  }
-  if (isHeader) inside._header = null;
-  if (isFinished) inside.finished = false;
-  return false;
 }
 
 function takeNext(parser: Inside, socket: Socket, check: Check): void {

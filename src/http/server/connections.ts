@@ -10,8 +10,8 @@ import {
   READERS_CUT_OFF_MANY,
   REQUESTS_IN_FLIGHT_MAX,
 } from '../../limits.js';
-import type { FastPath } from '../node/fast-path.js';
 import { bytesTaken } from '../node/internals.js';
+import type { Lane } from '../node/lane.js';
 
 /** Tests have shorter bounds. `lookMs`: time between two checks of all connections. */
 export type ConnectionBounds = Readonly<
@@ -31,7 +31,7 @@ type Handle = (connection: Connection, req: IncomingMessage, res: ServerResponse
 export class Connection {
   readonly socket: Socket;
   /** Null if Node makes a response for every request. */
-  fastPath: FastPath | null = null;
+  lane: Lane | null = null;
   /** Whether no request has arrived yet. Node does not count such connections as idle. */
   isUnused = true;
   /** Later requests are not answered. */
@@ -212,7 +212,7 @@ export class Connections {
       if (answer !== null && (answer.writableFinished || answer.destroyed)) connection.answer = null;
       // An event stream may be silent for a long time.
       else if (answer !== null) connection.usedAt = look;
-      if (connection.fastPath?.isAwaited) connection.usedAt = look;
+      if (connection.lane?.isAwaited) connection.usedAt = look;
       if (socket.writableLength > 0) {
         connection.usedAt = look;
         if (this.#isTooSlow(connection)) {

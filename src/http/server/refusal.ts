@@ -3,43 +3,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HEADER_FIELDS_MAX, OVERLOAD_RETRY_AFTER_SECONDS } from '../../limits.js';
 import type { AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../answer/problem.js';
+import { headText } from '../answer/respond.js';
 import type { FlatHeaders } from '../exchange.js';
-import { directHead, httpDate } from '../node/direct.js';
-import type { FastPath } from '../node/fast-path.js';
 import { endWithAnswer } from '../node/internals.js';
+import type { Lane } from '../node/lane.js';
 import { readHeaderFacts } from '../request/header-facts.js';
 
-const BODY: Buffer = Buffer.from(
-  problemBody({
-    code: 'overloaded',
-    detail: 'There are more requests than can be answered at the moment. Ask again a little later.',
-  }),
-);
+/** ASCII. */
+const BODY: string = problemBody({
+  code: 'overloaded',
+  detail: 'There are more requests than can be answered at the moment. Ask again a little later.',
+});
 const HEADERS: FlatHeaders = Object.entries({
   'Content-Type': PROBLEM_CONTENT_TYPE,
   'Cache-Control': 'no-store',
   'Retry-After': String(OVERLOAD_RETRY_AFTER_SECONDS),
   'Content-Length': String(BODY.length),
 }).flat();
-
-/**
- * The refusals with the Date of the present second. Each second gets new bytes, because some bytes of earlier
- * refusals may still wait to be sent.
- */
-const preparedByFields = new WeakMap<AnswerFields, { date: string; whole: Buffer; head: Buffer }>();
-
-/** Null if a long origin makes the head too long for sending directly. */
-function preparedFor(fields: AnswerFields) {
-  const date = httpDate();
-  const known = preparedByFields.get(fields);
-  if (known?.date === date) return known;
-  const text = directHead(503, HEADERS, fields.text);
-  if (text === null) return null;
-  const head = Buffer.from(text, 'latin1');
-  const prepared = { date, head, whole: Buffer.concat([head, BODY]) };
-  preparedByFields.set(fields, prepared);
-  return prepared;
-}
 
 /** If Node dropped header fields, one of them may have announced a body. */
 function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
@@ -50,14 +30,15 @@ function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
   };
 }
 
-/** Answers before Node makes a response. @returns false if nothing was sent */
-export function refuseDirectly(fastPath: FastPath, origins: OriginFields): boolean {
-  const { req } = fastPath;
+/** Answers on the lane. @returns false if nothing was sent */
+export function refuseDirectly(lane: Lane, origins: OriginFields): boolean {
+  const { req } = lane;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;
   const { mayHaveContent, fields } = factsOf(req, origins);
-  const prepared = mayHaveContent ? null : preparedFor(fields);
-  if (prepared === null) return false;
-  fastPath.answer(req.method === 'HEAD' ? prepared.head : prepared.whole);
+  // Null if a long origin makes the head too long for the lane.
+  const head = mayHaveContent ? null : headText(503, HEADERS, fields);
+  if (head === null) return false;
+  lane.answer(req.method === 'HEAD' ? head : head + BODY);
   return true;
 }
 

@@ -31,9 +31,8 @@ import { CELL, routeNumber } from '../../metrics/cells.js';
 import type { Meter } from '../../metrics/meter.js';
 import { type AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from '../answer/problem.js';
-import type { FastPathHandler, RequestHandler, StreamingHandler } from '../handler.js';
+import type { LaneHandler, RequestHandler, StreamingHandler } from '../handler.js';
 import { METHOD_NOT_ALLOWED, WRONG_VERSION } from '../message-fault.js';
-import { FastPath } from '../node/fast-path.js';
 import {
   checkInternals,
   closeGently,
@@ -41,6 +40,7 @@ import {
   endWithAnswer,
   parserFaultOf,
 } from '../node/internals.js';
+import { Lane } from '../node/lane.js';
 import { allowHalfOpen, stopListening, takeQueued } from '../node/listener.js';
 import { ALLOW } from '../routes.js';
 import { type Connection, type ConnectionBounds, type ConnectionCounts, Connections } from './connections.js';
@@ -86,8 +86,8 @@ export interface HttpServerOptions extends ServerSettings {
 export const CLOSE_MS_MAX = 10_000;
 
 export class HttpServer {
-  readonly #handler: RequestHandler | FastPathHandler;
-  readonly #answerFast: FastPathHandler['fastPath'] | undefined;
+  readonly #handler: RequestHandler | LaneHandler;
+  readonly #answerOnLane: LaneHandler['lane'] | undefined;
   readonly #endStreams: () => void;
   readonly #server: Server;
   readonly #connections: Connections;
@@ -101,11 +101,11 @@ export class HttpServer {
   #sparesUnused = false;
   #closing: Promise<void> | null = null;
 
-  constructor(handler: RequestHandler | FastPathHandler | StreamingHandler, options: HttpServerOptions = {}) {
+  constructor(handler: RequestHandler | LaneHandler | StreamingHandler, options: HttpServerOptions = {}) {
     const { connectionsMax = CONNECTIONS_MAX_DEFAULT, whenFull = 'refuse', bounds, times } = options;
     const { overloadMs = OVERLOAD_MS_DEFAULT, onOverload, corsOrigins = [], meter = null } = options;
     this.#handler = handler;
-    this.#answerFast = 'fastPath' in handler ? handler.fastPath : undefined;
+    this.#answerOnLane = 'lane' in handler ? handler.lane : undefined;
     this.#endStreams = 'endStreams' in handler ? handler.endStreams : () => {};
     this.#connections = new Connections(bounds);
     this.#overload = new Overload(overloadMs, onOverload);
@@ -194,8 +194,8 @@ export class HttpServer {
       this.#accepted++;
       if (roomFor !== null) connections.makeRoom(roomFor - 1);
       const connection = connections.add(socket);
-      connection.fastPath = FastPath.watch(server, socket, this.#idleMs, (fastPath, req, keepAlive) =>
-        this.#see(connection, fastPath, req, keepAlive),
+      connection.lane = Lane.watch(server, socket, this.#idleMs, (lane, req, keepAlive) =>
+        this.#see(connection, lane, req, keepAlive),
       );
       // Runs before Node's own listener, which closes the sending side if Node knows of no pending response.
       socket.prependListener('end', () => this.#endAwaiting(connection));
@@ -207,19 +207,19 @@ export class HttpServer {
   }
 
   /** Sees each request before Node makes a response for it. @returns whether the request was handled */
-  #see(connection: Connection, fastPath: FastPath, req: IncomingMessage, keepAlive: boolean): boolean {
+  #see(connection: Connection, lane: Lane, req: IncomingMessage, keepAlive: boolean): boolean {
     this.#endAwaiting(connection);
     const isBusy = this.#isDraining || connection.isEnding || connection.isAnswering;
-    const isAlone = !isBusy && fastPath.isEligible(keepAlive);
+    const isAlone = !isBusy && lane.isEligible(keepAlive);
     // Other requests are refused in their turn.
-    if (this.#overload.refuses() && isAlone && refuseDirectly(fastPath, this.#origins)) {
+    if (this.#overload.refuses() && isAlone && refuseDirectly(lane, this.#origins)) {
       this.#overload.count();
       this.#connections.use(connection, null);
       return true;
     }
-    if (this.#answerFast === undefined || !isAlone || this.#overload.isFull) return false;
+    if (this.#answerOnLane === undefined || !isAlone || this.#overload.isFull) return false;
     this.#connections.use(connection, null);
-    this.#answerFast(fastPath);
+    this.#answerOnLane(lane);
     // The answer is not null if Node has made a response meanwhile.
     if (connection.answer !== null) this.#settle(connection, req, connection.answer);
     return true;
@@ -230,7 +230,7 @@ export class HttpServer {
    * response.
    */
   #endAwaiting(connection: Connection): void {
-    const res = connection.fastPath?.endAwaiting() ?? null;
+    const res = connection.lane?.endAwaiting() ?? null;
     if (res !== null) this.#settle(connection, res.req, res);
   }
 
@@ -238,13 +238,13 @@ export class HttpServer {
     const connection = this.#connections.open.get(req.socket);
     // Bytes after the last answer of a connection need not be a request.
     if (connection === undefined || connection.isEnding) return;
-    const { fastPath } = connection;
+    const { lane } = connection;
     this.#connections.use(connection, res);
-    if (fastPath?.takes(res)) return;
+    if (lane?.takes(res)) return;
     // An answer that closes the connection tells the client that no later request was read.
-    if (fastPath === null ? req.headers.upgrade !== undefined : fastPath.dropsRest(req)) endWithAnswer(res);
-    // On the fast path, #see has already called refuses(); #handle uses the result.
-    if (fastPath === null) this.#overload.refuses();
+    if (lane === null ? req.headers.upgrade !== undefined : lane.dropsRest(req)) endWithAnswer(res);
+    // On the lane, #see has already called refuses(); #handle uses the result.
+    if (lane === null) this.#overload.refuses();
     if (connection.handleInTurn(req, res, this.#handle)) return;
     this.#connections.closed.flooded++;
     req.socket.destroy();
@@ -282,7 +282,7 @@ export class HttpServer {
       this.#connections.linger(connection);
     };
     if (connection.isAnswering) connection.answer?.once('close', speak);
-    // Waits for an answer of the fast path that is still being sent. An error ends the connection.
+    // Waits for an answer of the lane that is still being sent. An error ends the connection.
     else if (connection.answer === null && socket.writableLength > 0) socket.write('', speak);
     else speak();
   }

@@ -3,8 +3,8 @@ import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import type { FastPathHandler } from '../../../src/http/handler.js';
-import type { Awaited, FastPath } from '../../../src/http/node/fast-path.js';
+import type { LaneHandler } from '../../../src/http/handler.js';
+import type { Awaited, Lane } from '../../../src/http/node/lane.js';
 import { CONNECTION_BOUNDS } from '../../../src/http/server/connections.js';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
 import { timeForAFault, until } from '../../waiting/until.js';
@@ -15,7 +15,7 @@ const get = (path = '/', more = ''): string => `GET ${path} HTTP/1.1\r\nHost: a\
 
 /** An answer that waits until a test sends it. */
 interface Waiting extends Awaited {
-  readonly fastPath: FastPath;
+  readonly lane: Lane;
   res: ServerResponse | null;
   send(): void;
 }
@@ -31,12 +31,12 @@ interface Served {
 /** Requests are awaited until a test answers them, except `/now` and `/made`. `/asked` requests a response at once. */
 async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> {
   const waiting: Waiting[] = [];
-  const handler: FastPathHandler = Object.assign(
+  const handler: LaneHandler = Object.assign(
     (_req: unknown, res: ServerResponse) => {
       res.end('node');
     },
     {
-      fastPath(request: FastPath) {
+      lane(request: Lane) {
         const { url } = request.req;
         if (url === '/now') {
           request.answer(FAST);
@@ -48,7 +48,7 @@ async function serve(t: Test, options: HttpServerOptions = {}): Promise<Served> 
         }
         const one: Waiting = {
           req: request.req,
-          fastPath: request,
+          lane: request,
           res: null,
           takeResponse(res) {
             t.equal(one.res, null, 'told once');
@@ -98,16 +98,16 @@ test('while an answer is awaited, other events do no harm', async (t) => {
   for (let n = 1; n <= 3; n++) {
     socket.write(get());
     await until(() => waiting.length === n);
-    const { fastPath, req, send } = waiting.at(-1) as Waiting;
-    t.equal(fastPath.isAwaited, true);
+    const { lane, req, send } = waiting.at(-1) as Waiting;
+    t.equal(lane.isAwaited, true);
     // For each request separately, because a later fault could appear in another answer.
     t.strictSame(
-      waiting.map((each) => fastPath.hasAnswered(each.req)),
+      waiting.map((each) => lane.hasAnswered(each.req)),
       waiting.map((each) => each.req !== req),
     );
     send();
-    t.equal(fastPath.isAwaited, false);
-    t.equal(fastPath.hasAnswered(req), true);
+    t.equal(lane.isAwaited, false);
+    t.equal(lane.hasAnswered(req), true);
     await until(() => bodiesOf(received()).length === n);
   }
   socket.write(get('/now'));
@@ -135,7 +135,7 @@ test('later requests are answered after the awaited one', async (t) => {
       await until(() => waiting.length === 1);
       if (!atOnce) socket.write(behind);
       await until(() => waiting[0]?.res !== null);
-      t.equal(waiting[0]?.fastPath.isAwaited, false);
+      t.equal(waiting[0]?.lane.isAwaited, false);
       await timeForAFault(10);
       t.equal(received(), '', name);
       waiting[0]?.send();
@@ -215,7 +215,7 @@ test('draining and closing wait for awaited answers, and then close their connec
     const ended = way === 'close' ? server.close({ deadlineMs: 5000 }) : Promise.resolve();
     // Time for several checks for idle connections.
     await timeForAFault(300);
-    t.equal(waiting[0]?.fastPath.isAwaited, false);
+    t.equal(waiting[0]?.lane.isAwaited, false);
     waiting[0]?.send();
     await closed;
     await ended;
@@ -277,7 +277,7 @@ test('if a response can no longer be made, only the connection is closed', async
   await closed;
   delete prototype.emit;
   waiting[0]?.send();
-  t.throws(() => waiting[0]?.fastPath.makeResponse(waiting[0].req), /no longer in progress/);
+  t.throws(() => waiting[0]?.lane.makeResponse(waiting[0].req), /no longer in progress/);
   t.equal(received(), '');
   await until(() => server.counts.open === 0);
 });
@@ -288,11 +288,11 @@ test('an awaited request may ask for a response later, and is answered once', as
   socket.write(get());
   await until(() => waiting.length === 1);
   const [one] = waiting as [Waiting];
-  t.throws(() => one.fastPath.makeResponse({ ...one.req } as typeof one.req), /no longer in progress/);
-  const res = one.fastPath.makeResponse(one.req);
+  t.throws(() => one.lane.makeResponse({ ...one.req } as typeof one.req), /no longer in progress/);
+  const res = one.lane.makeResponse(one.req);
   t.equal(one.res, res);
-  t.equal(one.fastPath.endAwaiting(), null);
-  t.throws(() => one.fastPath.awaitAnswer(one), /no longer in progress/);
+  t.equal(one.lane.endAwaiting(), null);
+  t.throws(() => one.lane.awaitAnswer(one), /no longer in progress/);
   res.end('late');
   await until(() => received() !== '');
   socket.write(get('/now'));

@@ -188,6 +188,6 @@ test('closing does not wait for answers to clients that left', async (t) => {
   const res = new ServerResponse(req);
   res.end(Buffer.alloc(1000));
   t.ok(res.writableLength > 0, 'it would wait for good');
-  underWay.add({ req, makeResponse: () => res, fastPath: null } as unknown as Exchange, {});
+  underWay.add({ req, makeResponse: () => res, lane: null } as unknown as Exchange, {});
   t.equal(underWay.snapshotCount, 0);
 });

@@ -1,5 +1,5 @@
 /**
- * The fast path: a request on a connection that stays open and has no unsent answers. Its answer goes directly to
+ * The lane: a request on a connection that stays open and has no unsent answers. Its answer goes directly to
  * the socket, without Node's response, timers and streams, which are most of the cost. If an answer needs
  * Node's response, the response is made at that moment. A request that is answered in a later turn stays on it
  * until another event on its connection.
@@ -22,19 +22,7 @@ interface HttpParser {
 }
 
 /** A text in ISO 8859-1, or bytes in one or several pieces. */
-export type Outgoing = string | Uint8Array | readonly Uint8Array[];
-
-/** @returns whether the kernel has taken all bytes, so that their memory is free */
-export function writeOut(socket: Socket, what: Outgoing): boolean {
-  if (typeof what === 'string') socket.write(what, 'latin1');
-  else if (what instanceof Uint8Array) socket.write(what);
-  else {
-    socket.cork();
-    for (const piece of what) socket.write(piece);
-    socket.uncork();
-  }
-  return socket.writableLength === 0;
-}
+type Outgoing = string | Uint8Array | readonly Uint8Array[];
 
 const NOT_UNDER_WAY = 'the request is no longer in progress';
 const NO_RESPONSE = 'node:http made no response';
@@ -52,7 +40,7 @@ export interface Awaited {
   takeResponse(res: ServerResponse): void;
 }
 
-export class FastPath {
+export class Lane {
   readonly #server: Server;
   readonly #socket: Socket;
   readonly #parser: HttpParser;
@@ -62,7 +50,7 @@ export class FastPath {
   #isAnswered = false;
   #isUpgrade = false;
   #awaited: Awaited | null = null;
-  /** Set while Node makes a response for {@link FastPath.makeResponse}. */
+  /** Set while Node makes a response for {@link Lane.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
   /** Whether the idle timer was set by Lectern and not by Node. */
   #isTimed = false;
@@ -85,23 +73,23 @@ export class FastPath {
     server: Server,
     socket: Socket,
     idleMs: number,
-    see: (fastPath: FastPath, req: IncomingMessage, keepAlive: boolean) => boolean,
-  ): FastPath | null {
+    see: (lane: Lane, req: IncomingMessage, keepAlive: boolean) => boolean,
+  ): Lane | null {
     const { parser = null } = socket as Socket & { readonly parser?: HttpParser | null };
-    if (!usable.fastPath || parser === null) return null;
-    const fastPath = new FastPath(server, socket, parser, idleMs);
+    if (!usable.lane || parser === null) return null;
+    const lane = new Lane(server, socket, parser, idleMs);
     parser.onIncoming = (req, keepAlive) => {
-      fastPath.#req = req;
-      fastPath.#isAnswered = false;
+      lane.#req = req;
+      lane.#isAnswered = false;
       // Node resets this property if 'upgrade' has no listener.
-      fastPath.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
+      lane.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
       try {
-        return see(fastPath, req, keepAlive) ? 0 : fastPath.#goOn(req, keepAlive);
+        return see(lane, req, keepAlive) ? 0 : lane.#goOn(req, keepAlive);
       } finally {
-        fastPath.#req = null;
+        lane.#req = null;
       }
     };
-    return fastPath;
+    return lane;
   }
 
   isEligible(keepAlive: boolean): boolean {
@@ -150,7 +138,7 @@ export class FastPath {
   }
 
   /**
-   * Announces that the answer comes in a later turn: through {@link FastPath.answer}, or on the response
+   * Announces that the answer comes in a later turn: through {@link Lane.answer}, or on the response
    * given to `awaited`.
    */
   awaitAnswer(awaited: Awaited): void {
@@ -215,7 +203,7 @@ export class FastPath {
 
   /**
    * Call this with each response that node:http makes. @returns true if the response was made for a request of
-   * the fast path: do not handle that request again
+   * the lane: do not handle that request again
    */
   takes(res: ServerResponse): boolean {
     if (this.#making === null) return false;
@@ -228,12 +216,18 @@ export class FastPath {
     const socket = this.#socket;
     this.#isAnswered = true;
     this.#awaited = null;
-    const isTaken = writeOut(socket, what);
     this.#parser.incoming = null;
+    if (typeof what === 'string') socket.write(what, 'latin1');
+    else if (what instanceof Uint8Array) socket.write(what);
+    else {
+      socket.cork();
+      for (const piece of what) socket.write(piece);
+      socket.uncork();
+    }
     if (!socket.timeout) {
       socket.setTimeout(this.#idleMs);
       this.#isTimed = true;
     }
-    return isTaken;
+    return socket.writableLength === 0;
   }
 }

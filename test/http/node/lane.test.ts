@@ -5,8 +5,8 @@ import { Server } from 'node:http';
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
 import { OriginFields } from '../../../src/http/answer/answer-fields.js';
-import type { FastPathHandler } from '../../../src/http/handler.js';
-import type { FastPath } from '../../../src/http/node/fast-path.js';
+import type { LaneHandler } from '../../../src/http/handler.js';
+import type { Lane } from '../../../src/http/node/lane.js';
 import { refuseDirectly } from '../../../src/http/server/refusal.js';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
 import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
@@ -14,13 +14,13 @@ import { timeForAFault } from '../../waiting/until.js';
 import { serve, setUp, token } from '../harness.js';
 
 /** Records how a request was answered; its path decides: at once, later, or through a response. */
-function sayingTheWay(): FastPathHandler {
+function sayingTheWay(): LaneHandler {
   return Object.assign(
     (_req: unknown, res: { end(text: string): void }) => {
       res.end('node');
     },
     {
-      fastPath(request: FastPath) {
+      lane(request: Lane) {
         const { url } = request.req;
         if (url === '/made') request.makeResponse(request.req).end('made');
         else if (url === '/late') {
@@ -85,7 +85,7 @@ function open(t: Test, port: number): { ask(text: string): Promise<string> } {
   };
 }
 
-test('requests on the fast path are answered directly, and other requests by Node', async (t) => {
+test('requests on the lane are answered directly, and other requests by Node', async (t) => {
   const port = await listen(t);
   const cases: [name: string, ways: string[], ...texts: string[]][] = [
     ['one request', ['fast'], get()],
@@ -135,11 +135,11 @@ test('a closing or traced server makes a response for each request', async (t) =
   t.strictSame(await ask(drained.port, get()), ['node']);
 });
 
-test('a connection with requests on the fast path is closed when idle, but never while it waits for an answer', async (t) => {
+test('a connection with requests on the lane is closed when idle, but never while it waits for an answer', async (t) => {
   const times = { headersMs: 2000, requestMs: 2000, keepAliveMs: 100, lookMs: 50 };
   let end: () => void = () => {};
   const handler = Object.assign(sayingTheWay(), {
-    fastPath(request: FastPath) {
+    lane(request: Lane) {
       if (request.req.url === '/') request.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfast');
       else {
         const res = request.makeResponse(request.req);
@@ -191,7 +191,7 @@ test('a connection with requests on the fast path is closed when idle, but never
 test('a response is made once, for its own request, and not after an answer', async (t) => {
   const seen: string[] = [];
   const handler = Object.assign(sayingTheWay(), {
-    fastPath(request: FastPath) {
+    lane(request: Lane) {
       const { req } = request;
       if (req.url === '/fast') {
         request.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfast');
@@ -250,7 +250,7 @@ test('an unfinished answer is completed before garbage is refused', async (t) =>
   for (const [name, behind, status] of cases) {
     let waiting = 0;
     const handler = Object.assign(sayingTheWay(), {
-      fastPath(request: FastPath) {
+      lane(request: Lane) {
         request.answer(answer);
         waiting = request.req.socket.writableLength;
       },
@@ -281,7 +281,7 @@ function isRefusedAtOnce(method: string, fields: readonly string[]): boolean {
       return true;
     },
   };
-  return refuseDirectly(request as unknown as FastPath, new OriginFields([])) && isSent;
+  return refuseDirectly(request as unknown as Lane, new OriginFields([])) && isSent;
 }
 
 test('requests are refused directly only if they can have no body', (t) => {
@@ -312,7 +312,7 @@ test('requests are refused directly only if they can have no body', (t) => {
 test('a fault after an answer ends the connection, and no second answer is sent', async (t) => {
   const { handler, logged } = setUp({ accessLog: 0 });
   const failing = Object.assign((...args: Parameters<typeof handler>) => handler(...args), {
-    fastPath(request: FastPath) {
+    lane(request: Lane) {
       const { socket } = request.req;
       const { write } = socket;
       // The answer is sent, and then an error occurs.
@@ -321,7 +321,7 @@ test('a fault after an answer ends the connection, and no second answer is sent'
         throw new Error('behind the answer');
       };
       try {
-        handler.fastPath(request);
+        handler.lane(request);
       } finally {
         socket.write = write;
       }
