@@ -2,7 +2,10 @@ import { LecternError } from '../errors.js';
 import type { Logger } from '../http/logger.js';
 import { LOGGED_LINES_MAX, LOGGED_REASONS_MAX } from '../limits.js';
 import type { LoadState } from '../model/source-state.js';
+import { percentRejected } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
+import { emptyFilters, fieldLossOf, type SnapshotSummary } from '../snapshot/summary.js';
+import type { Timetable } from './timetable-interface.js';
 
 /** Failures of a source, a file or a store. Each reason is logged once until it works again. */
 export class FailureLog {
@@ -126,3 +129,95 @@ export class LoadLog {
     if (snapshotFileError === null) this.#file.worked();
   }
 }
+
+/**
+ * Logs publications, refusals and faults. `ready` reports a failed first load.
+ *
+ * @param published the message of a publication
+ * @param isRegular whether the source is loaded at regular intervals
+ */
+export function logTimetable(
+  timetable: Timetable,
+  published: string,
+  { rejectPercentMax, isRegular }: { readonly rejectPercentMax: number; readonly isRegular: boolean },
+  log: Logger,
+): void {
+  const source = timetable.source.name;
+  const isFinal = (): boolean => timetable.summary === null && !isRegular;
+  const loads = new LoadLog(log, source, published);
+  let before: SnapshotSummary | null = null;
+  const warned = new Map<string, string>();
+  /** Does not repeat a warning that the previous timetable already caused. */
+  const warnOfFields = (message: string, fields: readonly string[], more: object = {}): void => {
+    const list = fields.join();
+    if (list !== '' && list !== warned.get(message)) log.warn({ source, fields, ...more }, message);
+    warned.set(message, list);
+  };
+  timetable.on('published', ({ summary, origin, changes }) => {
+    const { id, events, rejected, buildMs } = summary;
+    const counts = {
+      ...{ events, rejected, buildMs },
+      ...changes,
+      ...unservedFields(summary),
+      ...ambiguousTimes(summary),
+      ...(summary.expanded && { expanded: summary.expanded }),
+      ...(summary.patterns && { patterns: summary.patterns }),
+    };
+    loads.published({ snapshot: id, origin, ...counts });
+    warnOfFields(
+      'some fields of records are not served; their names may be misspelt',
+      summary.unserved.fields.flatMap(({ name, suggestion }) =>
+        suggestion === null ? [] : [`${name}: did you mean ${suggestion}?`],
+      ),
+    );
+    const loss = fieldLossOf(before, summary);
+    before = summary;
+    if (loss !== null) log.warn({ source, ...loss }, 'fields have lost their values');
+    warnOfFields('fields without values', emptyFilters(summary), {
+      reason: 'no event has a value in these fields; filters on them find nothing',
+    });
+    // The first timetable is published with any number of rejected records.
+    if (changes !== null || origin !== 'source' || percentRejected(summary) <= rejectPercentMax) return;
+    const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; later loads are refused above ${rejectPercentMax} %`;
+    log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');
+  });
+  timetable.on('refused', ({ refusal, summary }) => {
+    if (isFinal()) return;
+    const { id, events, rejected } = summary ?? {};
+    loads.refused(refusal.detail, { snapshot: id, events, rejected });
+  });
+  // Each part gets one line. A part that continues to fail is not reported again.
+  let told = 0;
+  timetable.on('part', ({ name, state, records, lastError }) => {
+    if (++told > PARTS_LOGGED_MAX) return;
+    if (state === 'ok') log.info({ source: name, records }, 'source works again');
+    else
+      log.error({ source: name, state, records, reason: lastError }, 'source failed; the others are served');
+  });
+  timetable.on('loaded', ({ result }) => {
+    loads.ended(result, timetable.source);
+    const others = told - PARTS_LOGGED_MAX;
+    if (others > 0) log.warn({ source, others }, 'further sources failed, or work again');
+    told = 0;
+  });
+  timetable.on('warning', (reason) => log.warn({ source, reason }, 'timetable file'));
+  timetable.on('error', (error) => loads.failed(error, isFinal()));
+}
+
+/** The fields of a log record that list unserved fields. */
+function unservedFields({ unserved: { fields, others } }: SnapshotSummary): object {
+  if (fields.length === 0 && others === 0) return {};
+  const listed = fields
+    .slice(0, UNSERVED_LOGGED_MAX)
+    .map(({ name, records, suggestion }) => ({ name, records, ...(suggestion && { suggestion }) }));
+  return { notServed: listed, ...(fields.length > listed.length && { notServedFields: fields.length }) };
+}
+
+/** The field of a log record that counts ambiguous times, if there are any. */
+function ambiguousTimes({ ambiguousTimes: { gaps, overlaps } }: SnapshotSummary): object {
+  return gaps + overlaps === 0 ? {} : { ambiguousTimes: { gaps, overlaps } };
+}
+
+const UNSERVED_LOGGED_MAX = 20;
+/** Most log lines about single sources for one load. */
+const PARTS_LOGGED_MAX = 20;

@@ -1,23 +1,20 @@
-import { type PublicationState, publicationOf, type TimetableStatus } from '../answer/present.js';
-import { type FileGroup, type KeptFile, KeptFiles } from '../files/kept-files.js';
+import { KeptFiles } from '../files/kept-files.js';
 import { SigningKey, UNSIGNED } from '../fleet/keys.js';
 import { Publisher, type PublisherEvents } from '../fleet/publisher.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
-import { LOADING, type LoadState, type SourceState } from '../model/source-state.js';
 import type { PublishedTimetable, PublishingOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import { Keeper, type LoadOutcome } from '../refresh/keeper.js';
-import { fieldLossOf, type Origin, type SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
 import { storeAddress } from '../store/store-address.js';
 import { VERSION } from '../version.js';
 import { Activity } from './activity.js';
-import { FileLoader, type TakePlan } from './file-loader.js';
 import { keepingOf, recordLoaderOf } from './keeping.js';
-import { FailureLog, FrequentLine, LoadLog } from './load-log.js';
-import type { Admin, AdminTimetable } from './open-admin.js';
-import { type AdminPlan, planAdmin } from './plan-admin.js';
+import { logFiles } from './live-access.js';
+import { FailureLog, FrequentLine, logTimetable } from './load-log.js';
+import type { Admin } from './open-admin.js';
+import { planAdmin } from './plan-admin.js';
+import { KeptTimetable } from './timetable.js';
 
 /** A publisher at work. */
 export interface Publishing extends AsyncDisposable {
@@ -58,67 +55,49 @@ export async function publishTimetable(
       { store: store.name },
       'announcements are not signed: who can write to the folder decides what is served',
     );
-  const loads = new LoadLog(log, loader.name, 'timetable loaded');
-  const publisher = new Publisher(store, {
-    signer,
-    loader,
-    events: eventsOf(store.name, log),
-  });
-  const observed = new ObservedPublisher(loader.name, publisher, ({ force }) => refresh(force));
-  let before: SnapshotSummary | null = null;
-  const keeper = new Keeper({
-    ...keepingOf(options),
-    loader,
-    events: {
-      publish: (publication) => {
-        const { image, origin } = publication;
-        const { id, events, rejected } = image.summary;
-        loads.published({ snapshot: id, origin, events, rejected });
-        const loss = fieldLossOf(before, image.summary);
-        before = image.summary;
-        if (loss !== null) log?.warn({ source: loader.name, ...loss }, 'fields have lost their values');
-        observed.published(image.summary, origin);
-        publisher.publish(publication);
-      },
-      refused: (refusal) => {
-        loads.refused(refusal.detail);
-        observed.activity.refused(refusal);
-      },
-      ended: (result) => {
-        observed.activity.loaded(result);
-        loads.ended(result, observed.source);
-      },
-      changed: (state) => observed.become(state),
-      failed: (error) => loads.failed(error),
-    },
-  });
+  const publisher = new Publisher(store, { signer, loader, events: eventsOf(store.name, log) });
   const files = new KeptFiles();
-  const keep = (kept: readonly KeptFile[]): FileGroup =>
-    files.keep(kept, ({ error }) => {
-      if (error !== null) log?.error({ reason: error.message }, 'a file of the configuration was not read');
-    });
-  const kept = keep([...loader.credentialFiles, ...[signer.file ?? []].flat(), ...(plan?.files ?? [])]);
-  const refresh = async (force = false): Promise<LoadOutcome> => {
-    const [outcome] = await Promise.all([keeper.refresh(force), files.reload()]);
-    return outcome;
-  };
+  const own = files.keep([...[signer.file ?? []].flat(), ...(plan?.files ?? [])], logFiles(log));
+  const kept = new KeptTimetable(options, loader, { files, publisher });
+  const activity = new Activity();
+  activity.listen(kept);
+  if (log !== undefined) {
+    const { gate, refreshSeconds } = keepingOf(options);
+    const loads = { rejectPercentMax: gate?.rejectPercentMax ?? 100, isRegular: refreshSeconds > 0 };
+    logTimetable(kept, 'timetable loaded', loads, log);
+  }
   let listener: Admin | null = null;
   const close = async (): Promise<void> => {
-    files.close();
-    await keeper.close();
+    await kept.close();
     await publisher.close();
     await listener?.close();
   };
   try {
-    listener = plan === null ? null : await observed.listen(plan, files, log);
+    await own.open();
+    if (plan !== null) {
+      const { openAdmin } = await import('./open-admin.js');
+      listener = await openAdmin({
+        ...plan.listener,
+        timetable: kept,
+        files,
+        activity,
+        losses: () => 0,
+        // A standby is ready, too.
+        unreadyReasons: () => [
+          ...(kept.summary === null ? ['no-snapshot'] : []),
+          ...(publisher.isFailing ? ['no-store'] : []),
+        ],
+        serving: null,
+        channel: () => publisher.channel,
+        version: VERSION,
+        log,
+      });
+    }
   } catch (error) {
     await close();
     throw error;
   }
-  const loaded = kept.openBefore(async () => {
-    if (loader instanceof FileLoader) await loader.open(takeCredentials(loader.name, keep, log));
-    await keeper.start();
-  });
+  const loaded = kept.ready.then(() => {});
   const announced = loaded.then(() => publisher.announced);
   announced.catch(() => {});
   return {
@@ -126,28 +105,10 @@ export async function publishTimetable(
     announced,
     adminAddress: listener?.address ?? null,
     async refresh(force = false) {
-      await refresh(force);
+      await kept.refresh({ force });
     },
     close,
     [Symbol.asyncDispose]: close,
-  };
-}
-
-/** Takes up the credentials of a timetable file. */
-function takeCredentials(
-  source: string,
-  keep: (files: readonly KeptFile[]) => FileGroup,
-  log: Logger | undefined,
-): TakePlan {
-  let kept: FileGroup | null = null;
-  return async ({ warnings, rooms }, { credentialFiles }) => {
-    const vain =
-      rooms === undefined ? [] : ['rooms are not announced: give them to the replicas with --rooms'];
-    for (const reason of [...warnings, ...vain]) log?.warn({ source, reason }, 'timetable file');
-    const next = keep(credentialFiles);
-    await next.open();
-    kept?.close();
-    kept = next;
   };
 }
 
@@ -169,58 +130,4 @@ function eventsOf(store: string, log: Logger | undefined): PublisherEvents {
     ignored: (record) =>
       log?.warn({ store, record }, 'a record of the store is malformed or forged: it is ignored'),
   };
-}
-
-/** A publisher as its admin listener sees it: a loaded timetable without requests. */
-class ObservedPublisher implements AdminTimetable {
-  readonly activity: Activity = new Activity();
-  readonly refresh: AdminTimetable['refresh'];
-  readonly view = null;
-  summary: SnapshotSummary | null = null;
-  publication: PublicationState | null = null;
-  source: SourceState;
-  readonly #publisher: Publisher;
-
-  constructor(name: string, publisher: Publisher, refresh: AdminTimetable['refresh']) {
-    this.refresh = refresh;
-    this.source = { name, ...LOADING };
-    this.#publisher = publisher;
-  }
-
-  get status(): TimetableStatus {
-    if (this.summary === null) return 'starting';
-    const { lastError, parts, snapshotFileError = null } = this.source;
-    const isGood = lastError === null && (parts?.overdue ?? 0) === 0 && snapshotFileError === null;
-    return isGood && !this.#publisher.isFailing ? 'ok' : 'degraded';
-  }
-
-  published(summary: SnapshotSummary, origin: Origin): void {
-    this.summary = summary;
-    this.publication = publicationOf(origin, summary);
-  }
-
-  become(state: LoadState): void {
-    this.source = { name: this.source.name, ...state };
-  }
-
-  /** @throws LecternError `address-unavailable` */
-  async listen({ listener }: AdminPlan, files: KeptFiles, log: Logger | undefined): Promise<Admin> {
-    const { openAdmin } = await import('./open-admin.js');
-    return openAdmin({
-      ...listener,
-      timetable: this,
-      files,
-      activity: this.activity,
-      losses: () => 0,
-      // A standby is ready, too.
-      unreadyReasons: () => [
-        ...(this.summary === null ? ['no-snapshot'] : []),
-        ...(this.#publisher.isFailing ? ['no-store'] : []),
-      ],
-      serving: null,
-      channel: () => this.#publisher.channel,
-      version: VERSION,
-      log,
-    });
-  }
 }

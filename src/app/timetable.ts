@@ -80,7 +80,15 @@ export function openTimetable(options: TimetableOptions): Timetable {
   return new KeptTimetable(resolveOptions('openTimetable', options));
 }
 
-/** Exported for tests, which give a loader that starts no threads. */
+/** The part of a Publisher that a timetable sees. */
+interface Announcing {
+  readonly isFailing: boolean;
+  publish(publication: Publication): void;
+}
+
+const ROOMS_NOT_ANNOUNCED = 'rooms are not announced: give them to the replicas with --rooms';
+
+/** Exported for publishers, and for tests, which give a loader that starts no threads. */
 export class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
   #reading: Reading;
@@ -94,13 +102,19 @@ export class KeptTimetable implements Timetable {
   #kept: FileGroup;
   /** Resolves when the timetable file was read. */
   readonly #opened: Promise<void>;
-  readonly #files = new KeptFiles();
+  readonly #files: KeptFiles;
+  readonly #publisher: Announcing | null;
   readonly #handlers: { close(): void }[] = [];
   readonly #listeners = new Listeners<TimetableEvents>();
   readonly #loader: AnyLoader;
   #closed = false;
 
-  constructor(options: Resolved<'openTimetable'>, loader: AnyLoader = loaderOf(options)) {
+  /** @param more the publisher that announces the publications, but no rooms; and the files that it reads besides */
+  constructor(
+    options: Resolved<'openTimetable'>,
+    loader: AnyLoader = loaderOf(options),
+    more: { readonly files?: KeptFiles; readonly publisher?: Announcing } = {},
+  ) {
     const { pin, onProgress, unknownParameters, identifiers, staleSecondsMax } = options;
     const plan = typeof options.timetable === 'object' ? planTimetable(options.timetable) : null;
     this.#reading = { unknownParameters, ...(plan?.rules ?? { identifiers, timeZone: options.timeZone }) };
@@ -110,6 +124,8 @@ export class KeptTimetable implements Timetable {
     const staleMsMax = canBeStale ? staleSecondsMax * 1000 : Number.POSITIVE_INFINITY;
     const limits = { staleMsMax, cacheBytesMax: this.#cacheBytesMax };
     this.#loader = loader;
+    this.#files = more.files ?? new KeptFiles();
+    this.#publisher = more.publisher ?? null;
     this.#rooms = this.#roomsOf(plan === null ? options.rooms : plan.rooms, options);
     this.#kept = this.#keep([...this.#rooms.files, ...loader.credentialFiles]);
     const name = pin ?? loader.name;
@@ -174,7 +190,8 @@ export class KeptTimetable implements Timetable {
   }
 
   get status(): TimetableStatus {
-    return this.#present.status;
+    const { status } = this.#present;
+    return status === 'ok' && this.#publisher?.isFailing ? 'degraded' : status;
   }
 
   get source(): SourceState {
@@ -308,7 +325,9 @@ export class KeptTimetable implements Timetable {
   }
 
   #roomsOf(rooms: GivenRooms, options: RoomsOptions): KeptRooms {
-    const kept: KeptRooms = new KeptRooms(rooms, options, () => {
+    const isShown = this.#publisher === null;
+    if (!isShown && rooms !== undefined) this.#listeners.tell('warning', ROOMS_NOT_ANNOUNCED);
+    const kept: KeptRooms = new KeptRooms(isShown ? rooms : undefined, options, () => {
       if (this.#rooms === kept) this.#showAgain({ rooms: kept.table });
     });
     return kept;
@@ -363,13 +382,15 @@ export class KeptTimetable implements Timetable {
     return unreadable(this.#closed, this.#present.summary !== null, this.#keeper.state.lastError);
   }
 
-  #publish({ image, origin, sequence, changes, history }: Publication): void {
+  #publish(publication: Publication): void {
+    const { image, origin, sequence, changes, history } = publication;
     const differences = history?.differences ?? null;
     const state = publicationOf(origin, image.summary);
     const rooms = this.#rooms.table;
     const hasSharedSequence = this.#loader.channel !== undefined;
     this.#show({ image, differences, state, sequence, hasSharedSequence, changes, rooms });
     this.#listeners.tell('published', { summary: image.summary, origin, changes: this.#present.changes });
+    this.#publisher?.publish(publication);
   }
 
   /** Publishes the present snapshot with new rooms, or with a greater sequence. */

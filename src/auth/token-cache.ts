@@ -1,6 +1,7 @@
 /** Verified tokens: each is verified once, then looked up synchronously. */
 import { hash } from 'node:crypto';
 import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
+import { GenerationalCache } from '../structures/generational-cache.js';
 
 /**
  * The time in which a token is valid: from `nbf` (inclusive, or -Infinity) to `exp` (exclusive), in epoch
@@ -18,7 +19,6 @@ export interface Remembered<Value> {
   readonly untilMs: number;
   /** If the clock is set back, entries end early instead of living longer. */
   readonly storedAtMs: number;
-  readonly weight: number;
 }
 
 export interface TokenCacheOptions {
@@ -33,43 +33,33 @@ export function tokenKeyOf(token: string): string {
   return hash('sha256', token, 'binary');
 }
 
-/**
- * The cache has two generations: a full young generation replaces the old one. A hit moves its entry to the
- * young generation.
- */
+/** The users of verified tokens. If the cache is full, those that were not used for longest go. */
 export class TokenCache<Value extends Usable> {
-  readonly #generationEntriesMax: number;
+  readonly #entries: GenerationalCache<Remembered<Value>>;
   readonly #ttlMsMax: number;
   readonly #now: () => number;
   #epoch = {};
-  #young = new Map<string, Remembered<Value>>();
-  #old = new Map<string, Remembered<Value>>();
-  #youngWeight = 0;
 
   constructor({
     entriesMax = TOKEN_CACHE_ENTRIES_MAX,
     ttlMsMax = TOKEN_CACHE_TTL_MS_MAX,
     now = Date.now,
   }: TokenCacheOptions = {}) {
-    this.#generationEntriesMax = Math.max(1, Math.floor(entriesMax / 2));
+    this.#entries = new GenerationalCache(entriesMax);
     this.#ttlMsMax = ttlMsMax;
     this.#now = now;
   }
 
+  /** The number of entries, in usual ones. */
   get size(): number {
-    return this.#young.size + this.#old.size;
+    return this.#entries.bytes;
   }
 
   get(key: string): Remembered<Value> | undefined {
-    const young = this.#young.get(key);
-    const entry = young ?? this.#old.get(key);
-    if (entry === undefined) return undefined;
-    if (!this.isUsable(entry)) {
-      this.#remove(key);
-      return undefined;
-    }
-    if (young === undefined) this.#put(key, entry);
-    return entry;
+    const entry = this.#entries.get(key);
+    if (entry === undefined || this.isUsable(entry)) return entry;
+    this.#entries.delete(key);
+    return undefined;
   }
 
   isUsable({ value, untilMs, storedAtMs, epoch }: Remembered<Value>): boolean {
@@ -82,30 +72,11 @@ export class TokenCache<Value extends Usable> {
     const storedAtMs = this.#now();
     const untilMs = Math.min(value.usableUntilMs, storedAtMs + this.#ttlMsMax);
     if (storedAtMs >= untilMs) return;
-    this.#put(key, { value, epoch: this.#epoch, untilMs, storedAtMs, weight });
+    this.#entries.set(key, { value, epoch: this.#epoch, untilMs, storedAtMs }, weight);
   }
 
   clear(): void {
     this.#epoch = {};
-    this.#young = new Map();
-    this.#old = new Map();
-    this.#youngWeight = 0;
-  }
-
-  #put(key: string, entry: Remembered<Value>): void {
-    this.#remove(key);
-    if (this.#youngWeight + entry.weight > this.#generationEntriesMax) {
-      this.#old = this.#young;
-      this.#young = new Map();
-      this.#youngWeight = 0;
-    }
-    this.#young.set(key, entry);
-    this.#youngWeight += entry.weight;
-  }
-
-  #remove(key: string): void {
-    this.#youngWeight -= this.#young.get(key)?.weight ?? 0;
-    this.#young.delete(key);
-    this.#old.delete(key);
+    this.#entries.clear();
   }
 }

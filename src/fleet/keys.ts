@@ -3,7 +3,8 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { writeFileSync } from 'node:fs';
 import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
 import { fileFault, LecternError } from '../errors.js';
-import { readTextFileNow } from '../files/text-file.js';
+import type { KeptFile, Take } from '../files/kept-files.js';
+import { keptTexts } from '../files/kept-texts.js';
 import { KEY_FILE_BYTES_MAX } from '../limits.js';
 
 /** The kinds of signed records: announcements, choices of operators, leases. */
@@ -20,44 +21,31 @@ export interface Signer {
   /** Checks signatures of this signer. */
   readonly keys: PublicKeys;
   /** The file of the key, which is read again when it changes; null without one. */
-  readonly file: ReadAgain | null;
+  readonly file: KeptFile | null;
 }
 
 /** Checks the signatures of records. */
 export class PublicKeys {
   /** For the folder of the own account: records need no signature. */
   static readonly UNSIGNED: PublicKeys = new PublicKeys(null);
-  readonly #path: string;
-  #text = '';
+  /** The file, which is read again when it changes; null without one. */
+  file: KeptFile | null = null;
   #keys: readonly KeyObject[] | null;
 
-  constructor(keys: readonly KeyObject[] | null, path = '') {
+  constructor(keys: readonly KeyObject[] | null) {
     this.#keys = keys;
-    this.#path = path;
   }
 
   /** @param path of public keys: PEM (SPKI), several in a row, a JWK or a JWKS. @throws LecternError `key-invalid` */
   static ofFile(path: string): PublicKeys {
-    const text = readKeyFile(path);
-    const keys = new PublicKeys(publicKeysOf(text, path), path);
-    keys.#text = text;
-    return keys;
-  }
-
-  /** The file, which is read again when it changes; null without one. */
-  get file(): ReadAgain | null {
-    if (this.#path === '') return null;
-    return readAgain(
-      this.#path,
-      () => this.#text,
-      (text) => {
-        const keys = publicKeysOf(text, this.#path);
-        return () => {
-          this.#text = text;
-          this.#keys = keys;
-        };
-      },
-    );
+    const made = new PublicKeys([]);
+    made.file = keptKey(path, (text) => {
+      const keys = publicKeysOf(text, path);
+      return () => {
+        made.#keys = keys;
+      };
+    });
+    return made;
   }
 
   /**
@@ -77,44 +65,30 @@ export class PublicKeys {
 }
 
 export class SigningKey implements Signer {
-  readonly #path: string;
-  #text = '';
-  #key: KeyObject;
-  #algorithm: string;
+  readonly file: KeptFile;
+  #key: KeyObject | null = null;
+  #algorithm = '';
   /** The public key, and the previous one after a change of the file. */
-  keys: PublicKeys;
+  keys: PublicKeys = new PublicKeys([]);
 
   /** @param path of an Ed25519 or P-256 private key, as PEM (PKCS #8) or JWK. @throws LecternError `key-invalid` */
   constructor(path: string) {
-    this.#path = path;
-    this.#text = readKeyFile(path);
-    this.#key = privateKeyOf(this.#text, path);
-    this.#algorithm = algorithmOf(this.#key, path);
-    this.keys = new PublicKeys([createPublicKey(this.#key)]);
-  }
-
-  get file(): ReadAgain {
-    return readAgain(
-      this.#path,
-      () => this.#text,
-      (text) => {
-        const key = privateKeyOf(text, this.#path);
-        const algorithm = algorithmOf(key, this.#path);
-        const keys = new PublicKeys([createPublicKey(key), createPublicKey(this.#key)]);
-        return () => {
-          this.#text = text;
-          this.#key = key;
-          this.#algorithm = algorithm;
-          this.keys = keys;
-        };
-      },
-    );
+    this.file = keptKey(path, (text) => {
+      const key = privateKeyOf(text, path);
+      const algorithm = algorithmOf(key, path);
+      const keys = [key, ...(this.#key === null ? [] : [this.#key])].map((each) => createPublicKey(each));
+      return () => {
+        this.#key = key;
+        this.#algorithm = algorithm;
+        this.keys = new PublicKeys(keys);
+      };
+    });
   }
 
   sign(kind: SignedKind, value: object): Promise<string> {
     return new CompactSign(Buffer.from(JSON.stringify(value)))
       .setProtectedHeader({ alg: this.#algorithm, typ: typeOf(kind) })
-      .sign(this.#key);
+      .sign(this.#key as KeyObject);
   }
 }
 
@@ -163,30 +137,13 @@ async function payloadOf(text: string, keys: readonly KeyObject[] | null): Promi
   throw fault;
 }
 
-/** A file of keys, as its watcher needs it. */
-interface ReadAgain {
-  readonly kind: 'publisher-keys';
-  readonly paths: readonly string[];
-  read(): Promise<(() => void) | null>;
-}
-
-function readAgain(path: string, present: () => string, check: (text: string) => () => void): ReadAgain {
-  return {
-    kind: 'publisher-keys',
-    paths: [path],
-    async read() {
-      const text = readKeyFile(path);
-      return text === present() ? null : check(text);
-    },
-  };
-}
-
-function readKeyFile(path: string): string {
-  return readTextFileNow(path, {
-    name: `the key file ${path}`,
-    bytesMax: KEY_FILE_BYTES_MAX,
-    code: 'key-invalid',
-  });
+/** A file of keys, which is read now, and again when it changes. `check` throws for a bad text. */
+function keptKey(path: string, check: (text: string) => Take): KeptFile {
+  const name = `the key file ${path}`;
+  const file = { path, name, bytesMax: KEY_FILE_BYTES_MAX, code: 'key-invalid', isRegular: true } as const;
+  const kept = keptTexts('publisher-keys', [file], ([text = '']) => check(text));
+  kept.readNow?.()?.();
+  return kept;
 }
 
 function privateKeyOf(text: string, path: string): KeyObject {

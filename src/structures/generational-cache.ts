@@ -31,10 +31,7 @@ export class GenerationalCache<Value> {
 
   /** `bytes` is at least 1. Values larger than half of the bound are not kept. @returns whether the value is kept */
   set(key: string, value: Value, bytes: number): boolean {
-    this.#youngBytes -= this.#young.get(key)?.bytes ?? 0;
-    this.#oldBytes -= this.#old.get(key)?.bytes ?? 0;
-    this.#young.delete(key);
-    this.#old.delete(key);
+    this.delete(key);
     if (bytes > this.#generationBytesMax) return false;
     if (this.#youngBytes + bytes > this.#generationBytesMax) {
       this.#old = this.#young;
@@ -45,6 +42,13 @@ export class GenerationalCache<Value> {
     this.#young.set(key, { value, bytes });
     this.#youngBytes += bytes;
     return true;
+  }
+
+  delete(key: string): void {
+    this.#youngBytes -= this.#young.get(key)?.bytes ?? 0;
+    this.#oldBytes -= this.#old.get(key)?.bytes ?? 0;
+    this.#young.delete(key);
+    this.#old.delete(key);
   }
 
   clear(): void {

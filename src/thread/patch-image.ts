@@ -1,16 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { editImage } from '../change/apply.js';
-import { changeOfEdit } from '../change/compare.js';
-import { extendHistory } from '../change/history.js';
 import { datedImage, reviseEdit } from '../change/revisions.js';
 import {
-  DIFFERENCE_BYTES_PER_ENTRY,
   LOAD_BASE_BYTES,
   PATCH_BYTES_PER_BYTE,
   PATCH_IMAGE_SHARE,
   REJECTION_SAMPLES,
   REJECTIONS_KEPT_MAX,
-  SNAPSHOT_DELTA_ENTRIES_MAX,
 } from '../limits.js';
 import type { NormalisedEvent, Rejection, RejectionCode } from '../model/event.js';
 import { digitsOf, parseIdentifier } from '../model/identifier.js';
@@ -22,6 +18,7 @@ import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { LoadNotes } from '../source/load-notes.js';
 import type { RowSink } from '../source/source.js';
+import { changeFrom } from './load-image.js';
 import { readRecordChunks } from './read-record-chunks.js';
 import type { LoadDone, PatchTask } from './task-messages.js';
 
@@ -42,14 +39,9 @@ export async function runPatchTask(task: PatchTask, chunks: AsyncIterable<Uint8A
   const isSame = image.summary.id === served.summary.id && isSameImage(served, image);
   if (isSame && isDeepStrictEqual(rejections.rejections, served.summary.rejections))
     return { kind: 'unchanged', sourceVersion: version };
-  const entriesMax = Math.floor(
-    (bounds.memoryBytesMax ?? Number.POSITIVE_INFINITY) / DIFFERENCE_BYTES_PER_ENTRY,
-  );
-  const after = new Snapshot(image);
-  const changeMax = Math.min(entriesMax, SNAPSHOT_DELTA_ENTRIES_MAX);
-  const change = changeOfEdit(new Snapshot(served), after, edited, changeMax);
-  const history = extendHistory(past, [change], after, entriesMax);
-  return { kind: 'loaded', image, sourceVersion: version, changes: [change], history, isPatched: true };
+  const bytesMax = bounds.memoryBytesMax ?? Number.POSITIVE_INFINITY;
+  const changed = changeFrom(served, past, image, edited, bytesMax);
+  return { kind: 'loaded', image, sourceVersion: version, ...changed, isPatched: true };
 }
 
 interface GivenChanges {
