@@ -1,11 +1,6 @@
-import type { IndexedFieldName } from '../model/fields.js';
+import type { FieldFilter } from '../model/fields.js';
 
-/** "field is one of values". */
-export interface FieldFilter {
-  readonly field: IndexedFieldName;
-  /** Canonical values in code point order without repeats, at least one. */
-  readonly values: readonly string[];
-}
+export type { FieldFilter } from '../model/fields.js';
 
 export interface QueryFilter extends FieldFilter {
   /** Whether events with one of the values are left out (`field!=value`) instead of chosen. */

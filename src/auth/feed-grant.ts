@@ -1,15 +1,13 @@
 /** The payload of a feed address: a grant as a JSON array in base64url. */
 
-import type { ParameterPairs } from '../answer/parameters.js';
-import type { FieldFilter } from '../answer/query.js';
-import { INDEXED_FIELDS } from '../model/fields.js';
+import { type FieldFilter, INDEXED_FIELDS } from '../model/fields.js';
 
 export interface FeedGrant {
   readonly subject: string;
   /** Identities from the claims of the token; null if the feed is not personal. */
   readonly claimed: readonly FieldFilter[] | null;
   /** Canonical filters and window. */
-  readonly pairs: ParameterPairs;
+  readonly pairs: readonly (readonly [name: string, value: string])[];
   readonly issuedMs: number;
   readonly expiresMs: number;
 }

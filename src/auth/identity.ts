@@ -5,11 +5,10 @@
  *     { "alice": { "studyGroup": ["CS-1"], "courseId": ["2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"] } }
  */
 
-import type { FieldFilter } from '../answer/query.js';
 import { LecternError, type LecternErrorCode } from '../errors.js';
 import { IDENTITY_VALUES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import { type Field, IDENTITY_FIELDS, type IdentityFieldName } from '../model/fields.js';
+import { type Field, type FieldFilter, IDENTITY_FIELDS, type IdentityFieldName } from '../model/fields.js';
 import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
 import { compareCodePoints, normaliseText, quoteEscaped } from '../model/text.js';
 

@@ -8,9 +8,9 @@ import {
   KEY_SET_STALE_MS,
 } from '../limits.js';
 import { monotonicMs, TIMER_MS_MAX } from '../model/clock.js';
-import { isLoopback, redactAddress } from '../upstream/address.js';
-import { UpstreamCall } from '../upstream/call.js';
-import { refused, unreadableAnswer } from '../upstream/failure.js';
+import { isLoopback, redactAddress } from '../source/http/address.js';
+import { UpstreamCall } from '../source/http/call.js';
+import { refused, unreadableAnswer } from '../source/http/failure.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
 import { type JsonKey, toJwk } from './public-key.js';
 import type { FetchedKeys, KeyState } from './remote-key-set.js';

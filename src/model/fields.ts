@@ -113,6 +113,13 @@ export type IdentityFieldName =
   | ParameterFieldName
   | Extract<Descriptor, { claims: readonly string[] }>['name'];
 export type IndexedFieldName = IdentityFieldName | (typeof CONFLICT_DIMENSIONS)[number]['keys'][number];
+
+/** "field is one of values". */
+export interface FieldFilter {
+  readonly field: IndexedFieldName;
+  /** Canonical values in code point order without repeats, at least one. */
+  readonly values: readonly string[];
+}
 /** A field that answers do not show and filters do not match: display names, and the lesson. */
 export type DisplayNameField = Exclude<FieldName, OutputFieldName | IndexedFieldName | 'modified'>;
 /** An optional field with a dictionary, but without an index. */

@@ -6,22 +6,22 @@ import {
   UPSTREAM_PAGES_MAX,
   UPSTREAM_TOTAL_MS_MAX,
 } from '../limits.js';
+import { gunzip, readRecords } from './formats/read-records.js';
 import {
   addressDigest,
   parseAddress,
   redactAddress,
   resolveReference,
   withoutCredentials,
-} from '../upstream/address.js';
+} from './http/address.js';
 import {
   type AskSecretHeaders,
   type RequestHeaders,
   type UpstreamAnswer,
   UpstreamCall,
-} from '../upstream/call.js';
-import { refused, unreadableAnswer } from '../upstream/failure.js';
-import { gunzip, readRecords } from './formats/read-records.js';
+} from './http/call.js';
 import { type ClientCredentials, Credentials, type HeaderFields } from './http/credentials.js';
+import { refused, unreadableAnswer } from './http/failure.js';
 import { isPage, type Link, nextTarget, parseLinks } from './http/link.js';
 import { renewedDaily } from './renewed-daily.js';
 import {

@@ -8,7 +8,7 @@ import { NO_DIFFERENCES } from '../../src/change/history.js';
 import { monotonicMs, monotonicMsAt } from '../../src/model/clock.js';
 import type { SourceState } from '../../src/model/source-state.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
-import { refused } from '../../src/upstream/failure.js';
+import { refused } from '../../src/source/http/failure.js';
 import { serve, setUp } from '../http/harness.js';
 
 const MINUTE_MS = 60_000;

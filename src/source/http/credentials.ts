@@ -2,9 +2,9 @@ import { LecternError } from '../../errors.js';
 import type { KeptFile, Take } from '../../files/kept-files.js';
 import { keptTexts } from '../../files/kept-texts.js';
 import { HEADER_FILE_BYTES_MAX } from '../../limits.js';
-import { isLoopback, parseAddress } from '../../upstream/address.js';
-import type { AskSecretHeaders, RequestHeaders, SecretHeaders } from '../../upstream/call.js';
-import { ClientToken } from '../../upstream/client-token.js';
+import { isLoopback, parseAddress } from './address.js';
+import type { AskSecretHeaders, RequestHeaders, SecretHeaders } from './call.js';
+import { ClientToken } from './client-token.js';
 import { checkHeaders } from './headers.js';
 
 /** A header field whose value is in a file, which is read again when it changes. */

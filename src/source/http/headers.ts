@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { LecternError } from '../../errors.js';
-import type { RequestHeaders } from '../../upstream/call.js';
+import type { RequestHeaders } from './call.js';
 
 /** Fields that control the transfer. With a range, for example, a part of the data would look like all data. */
 const RESERVED: ReadonlySet<string> = new Set(

@@ -1,6 +1,6 @@
 import { test } from 'tap';
+import { addressDigest } from '../../../src/source/http/address.js';
 import { httpSource } from '../../../src/source/http.js';
-import { addressDigest } from '../../../src/upstream/address.js';
 import { collect, failureOf, isUnchanged } from '../collect.js';
 import { type Answer, allClosed, ndjson, records, startUpstream } from './upstream.js';
 

@@ -6,8 +6,8 @@ import { pack } from 'msgpackr';
 import { type Test, test } from 'tap';
 import { LecternError } from '../../../src/errors.js';
 import { RETRY_AFTER_MS_MAX } from '../../../src/limits.js';
+import { parseRetryAfter } from '../../../src/source/http/failure.js';
 import { type HttpSpec, httpSource } from '../../../src/source/http.js';
-import { parseRetryAfter } from '../../../src/upstream/failure.js';
 import { collect, failureOf } from '../collect.js';
 import { type Answer, allClosed, ndjson, records, shown, startUpstream } from './upstream.js';
 

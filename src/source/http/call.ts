@@ -1,12 +1,12 @@
 /**
- * Folder upstream/. Requests to other servers, for sources and key sets. This folder does not interpret
- * answers.
+ * Folder source/http/. Requests to other servers, for sources and key sets: addresses, credentials, failures. This folder
+ * does not interpret answers.
  */
 import { once, setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
-import { LecternError } from '../errors.js';
-import { UPSTREAM_INTERIM_ANSWERS_MAX, UPSTREAM_REDIRECTS_MAX } from '../limits.js';
+import { LecternError } from '../../errors.js';
+import { UPSTREAM_INTERIM_ANSWERS_MAX, UPSTREAM_REDIRECTS_MAX } from '../../limits.js';
 import { redactAddress, resolveReference } from './address.js';
 import { describeFailure, unreadableAnswer } from './failure.js';
 

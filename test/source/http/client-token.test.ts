@@ -1,8 +1,8 @@
 import { test } from 'tap';
-import { LecternError } from '../../src/errors.js';
-import { CLIENT_TOKEN_BACK_OFF_MS_MAX } from '../../src/limits.js';
-import { ClientToken, type GrantedToken } from '../../src/upstream/client-token.js';
-import { type Answer, shown, startUpstream } from '../source/http/upstream.js';
+import { LecternError } from '../../../src/errors.js';
+import { CLIENT_TOKEN_BACK_OFF_MS_MAX } from '../../../src/limits.js';
+import { ClientToken, type GrantedToken } from '../../../src/source/http/client-token.js';
+import { type Answer, shown, startUpstream } from './upstream.js';
 
 const PLAN = { tokenUrl: new URL('https://issuer.example/token'), clientId: 'me', scope: undefined };
 
