@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { floorOf } from './answers.mjs';
 import { Program, startServer } from './measure.mjs';
@@ -64,9 +65,15 @@ export class Session {
     this.say(`${reason} It is left out.`);
   }
 
-  startLectern(source, cacheMb) {
-    const options = cacheMb === undefined ? [] : [JSON.stringify({ cacheMb })];
-    return this.start('./servers/lectern.mjs', source, SECRET, ...options);
+  /** @param {object} [options] that differ from the defaults */
+  startLectern(source, options = {}) {
+    return this.start('./servers/lectern.mjs', source, SECRET, JSON.stringify(options));
+  }
+
+  /** The usage of a server that has been idle for some time. */
+  async usageAtRest(server) {
+    await delay(this.settings.settleSeconds * 1000);
+    return server.program.ask('usage', 'usage');
   }
 
   /** @returns the service of the other checkout; null if there is none */

@@ -39,16 +39,20 @@ export class Sets {
     this.#events = events;
   }
 
-  /** @returns {Promise<string | null>} the file of a set; null if it is missing */
-  async file(name) {
+  /**
+   * @param {string} name
+   * @param {number} [events] of a set that is not among {@link SETS}
+   * @returns {Promise<string | null>} the file of a set; null if it is missing
+   */
+  async file(name, events = this.#events[name]) {
     if (name === REAL) return existsSync(REAL_FILE) ? REAL_FILE : null;
-    if (!this.#made.has(name)) this.#made.set(name, this.#make(name));
+    if (!this.#made.has(name)) this.#made.set(name, this.#make(name, events));
     return this.#made.get(name);
   }
 
-  async #make(name) {
+  async #make(name, events) {
     const file = join(this.#folder, `${name}.ndjson`);
-    const options = ['--events', String(this.#events[name]), '--seed', '1'];
+    const options = ['--events', String(events), '--seed', '1'];
     if (name === 'distinct') options.push('--distinct-slots');
     const child = spawn(process.execPath, [join(ROOT, 'dist/cli.js'), 'generate', ...options], {
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -4,6 +4,7 @@ const KEYS = ['roomId', 'lecturerId', 'studyGroup', 'courseId'];
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const USERS = 10_000;
+const NO_COURSE = '00000000-0000-4000-8000-000000000000';
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
 export function randomFrom(seed) {
@@ -48,6 +49,7 @@ const path = (rest) => `/api/v1/schedule${rest}`;
 class Questions {
   #lists;
   #rooms;
+  #courses;
 
   /** @param {object[]} events in order of time */
   constructor(events, secret) {
@@ -64,6 +66,7 @@ class Questions {
     }
     this.#lists = [...byKey].filter(([, list]) => list.length >= 20);
     this.#rooms = this.#lists.filter(([name]) => name.startsWith('roomId'));
+    this.#courses = [...new Set(events.map(({ courseId }) => courseId ?? null))].filter((id) => id !== null);
     this.spanStartMs = Date.parse(events[0].time);
     this.spanMs = Date.parse(events.at(-1).time) - this.spanStartMs;
   }
@@ -83,7 +86,19 @@ class Questions {
     // If all events begin at once, the window must not end before it begins.
     const endMs =
       Math.max(startMs, Date.parse(list[first + size - 1].time) + Math.floor(random() * 60_000)) + 1;
-    return { name, event: list[first], window: `startTime=${instant(startMs)}&endTime=${instant(endMs)}` };
+    const window = `startTime=${instant(startMs)}&endTime=${instant(endMs)}`;
+    return { name, event: list[first], window, within: list.slice(first, first + size) };
+  }
+
+  /** A course that none of these events has, so that leaving it out changes no answer. */
+  otherCourse(random, within) {
+    const count = this.#courses.length;
+    const start = Math.floor(random() * count);
+    for (let n = 0; n < count; n++) {
+      const course = this.#courses[(start + n) % count];
+      if (within.every(({ courseId }) => courseId !== course)) return course;
+    }
+    return NO_COURSE;
   }
 
   /** A window with the given number of days, anywhere in the set. */
@@ -208,6 +223,17 @@ export const FURTHER_WORKLOADS = [
     target: 1.2,
     expect304: true,
     requests: (questions, random) => [questions.feed(random, questions.users(random, 1)[0])],
+  },
+  {
+    name: 'filter + window, not a course',
+    // 1.05 times the target of filter + window.
+    target: 1.31,
+    requests: (questions, random, many) =>
+      many(() => {
+        const { name, window, within } = questions.filtered(random, 14);
+        const course = encodeURIComponent(questions.otherCourse(random, within));
+        return { path: path(`?${name}&courseId!=${course}&${window}`), headers: questions.headers };
+      }),
   },
   filteredAs('NDJSON', 'application/x-ndjson', 1.5),
   filteredAs('CSV', 'text/csv', 1.5),

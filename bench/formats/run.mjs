@@ -4,7 +4,7 @@
  *
  *     npm run bench:formats -- [--only <part>] [--rounds <n>] [--seconds <s>] [--quick]
  *
- * Parts: representations, feeds, all, compression, calendar, directories, loads. Only a whole run writes the results.
+ * Parts: representations, feeds, all, compression, calendar, not, lessons, directories, loads. Only a whole run writes the results.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { CACHE_MB_DEFAULT } from '../../dist/limits.js';
 import { provenanceOf } from '../../scripts/provenance.mjs';
 import { answerOf, conditional, fieldOf } from '../answers.mjs';
 import { measureFormatLoads } from '../parts/format-loads.mjs';
+import { measureLessons } from '../parts/lessons.mjs';
 import { MEASURED, textOf } from '../results-file.mjs';
 import { rowOf, tellEnd } from '../rows.mjs';
 import { SECRET, Session } from '../session.mjs';
@@ -35,7 +36,7 @@ const FREE_BY = ['room', 'lecturer', 'group'];
  * The limits: representations as a multiple of JSON; lists of all events, and 304, as a multiple of bare
  * node:http.
  */
-const RATIOS = { representation: 1.5, all: 1.5, feed304: 1.2, feed: 1.6, compressed: 1.1 };
+const RATIOS = { representation: 1.5, all: 1.5, feed304: 1.2, feed: 1.6, compressed: 1.1, not: 1.05 };
 const STALL_MS_MAX = 25;
 const SERVER_MS_MAX = 5;
 
@@ -76,12 +77,12 @@ function addRatio(name, set, target, own, others) {
 }
 
 /** Compares each list of requests with the first list, on the same server. */
-async function compare(server, name, target, lists) {
+async function compare(server, name, target, lists, set = 'medium') {
   const contestants = await contestantsOf(server, lists);
-  const rounds = await session.measure({ name, set: 'medium' }, contestants, settingsFor(contestants));
+  const rounds = await session.measure({ name, set }, contestants, settingsFor(contestants));
   const [first, ...others] = lists.map((list) => list.name);
   for (const other of others) {
-    addRatio(`${other} against ${first}`, 'medium', target, rounds.get(other), rounds.get(first));
+    addRatio(`${other} against ${first}`, set, target, rounds.get(other), rounds.get(first));
   }
 }
 
@@ -183,11 +184,25 @@ async function measureMedium(source, names) {
     return { name, requests, connections, expect304 };
   };
   for (const name of names) {
-    const cacheMb = name.endsWith(DEFAULT_CACHE) ? undefined : CACHE_MB;
-    const server = await session.startLectern(source, cacheMb);
+    const options = name.endsWith(DEFAULT_CACHE) ? {} : { cacheMb: CACHE_MB };
+    const server = await session.startLectern(source, options);
     await ON_MEDIUM[name](server, listOf);
     await session.stop(server);
   }
+}
+
+/** A filter that leaves out a course, beside the same filter without it: the answers are equal. */
+async function measureNot(set) {
+  const source = await session.sets.file(set);
+  const options = { secret: SECRET, count: settings.requests, seed: settings.seed };
+  const workloads = workloadsOf(readEvents(source), options);
+  const names = ['filter + window', 'filter + window, not a course'];
+  const lists = names.map((name) => workloads.find((each) => each.name === name));
+  const ending = set === 'medium' ? '' : `, ${settings.events[set].toLocaleString('en')} events`;
+  const named = lists.map(({ name, requests }) => ({ name: name + ending, requests }));
+  const server = await session.startLectern(source);
+  await compare(server, 'not', RATIOS.not, named, set);
+  await session.stop(server);
 }
 
 function measureCalendar(source) {
@@ -239,6 +254,8 @@ try {
   if (names.length > 0) await measureMedium(medium, names);
   if (session.wants('calendar')) measureCalendar(medium);
   const span = { startMs: times[0], endMs: times.at(-1) };
+  for (const set of ['medium', 'large']) if (session.wants('not')) await measureNot(set);
+  if (session.wants('lessons')) await measureLessons(session, medium);
   if (session.wants('loads')) await measureFormatLoads(session);
   if (session.wants('directories')) await measureDirectories(await session.sets.file('large'), span);
 } finally {

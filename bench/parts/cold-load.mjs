@@ -2,10 +2,15 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ROW_NAMES, rowOf } from '../rows.mjs';
+import { memoryForLoad } from '../../dist/refresh/memory-room.js';
+import { LOAD_ROWS, rowOf, tellWithout } from '../rows.mjs';
 import { median } from '../statistics.mjs';
 
-const RATIO_MAX = 1.6;
+/** Memory of a load for each event. */
+const EVENT_BYTES = 1300;
+/** A load of millions takes minutes. */
+const LONG_EVENTS_MIN = 3_000_000;
+const LONG_ROUNDS_MAX = 3;
 const run = promisify(execFile);
 const at = (name) => fileURLToPath(new URL(`../processes/${name}`, import.meta.url));
 
@@ -16,13 +21,27 @@ async function measureProcess(program, source) {
   return { ...rest, userMicros: user, systemMicros: system, cpuMicros: user + system };
 }
 
-/** @param {import('../session.mjs').Session} session */
+/** The large set, and those of --loads. @param {import('../session.mjs').Session} session */
 export async function measureColdLoads(session) {
-  if (!session.wants(ROW_NAMES.coldLoad)) return;
-  const source = await session.sets.file('large');
+  const { events, loads } = session.settings;
+  await measureColdLoad(session, 'large', events.large);
+  for (const count of loads) await measureColdLoad(session, `${count.toLocaleString('en')} events`, count);
+}
+
+async function measureColdLoad(session, set, events) {
+  if (!session.wants(...Object.values(LOAD_ROWS))) return;
+  const boundBytes = memoryForLoad();
+  if (events * EVENT_BYTES > boundBytes) {
+    const gb = (bytes) => `${(bytes / 1e9).toFixed(1)} GB`;
+    const reason = `a load may take ${gb(boundBytes)} here, and this one needs ${gb(events * EVENT_BYTES)}`;
+    session.say(tellWithout(LOAD_ROWS.processor, set, reason));
+    return;
+  }
+  const source = await session.sets.file(set, events);
+  const rounds = Math.min(session.settings.coldLoads, events < LONG_EVENTS_MIN ? Infinity : LONG_ROUNDS_MAX);
   const parses = [];
   const loads = [];
-  for (let round = 0; round < session.settings.coldLoads; round++) {
+  for (let round = 0; round < rounds; round++) {
     parses.push(await measureProcess('parse-lines.mjs', source));
     loads.push(await measureProcess('load-set.mjs', source));
     if (parses.at(-1).events !== loads.at(-1).events) {
@@ -30,23 +49,30 @@ export async function measureColdLoads(session) {
     }
   }
   session.measurements.push({
-    name: ROW_NAMES.coldLoad,
-    set: 'large',
+    name: LOAD_ROWS.processor,
+    set,
     servers: [
       { name: 'JSON.parse of every line', rounds: parses },
       { name: 'Lectern', rounds: loads },
     ],
   });
-  const seconds = (rounds) => median(rounds.map(({ cpuMicros }) => cpuMicros)) / 1e6;
+  const of = (all, field) => median(all.map((each) => each[field]));
+  const ratios = (field) => loads.map((each, n) => each[field] / parses[n][field]);
+  const about = { group: 'load', set, unit: 'times' };
   session.add(
-    rowOf(
-      { group: 'load', name: ROW_NAMES.coldLoad, set: 'large', unit: 'times', target: RATIO_MAX },
-      loads.map(({ cpuMicros }, n) => cpuMicros / parses[n].cpuMicros),
-      {
-        cpuSeconds: seconds(loads),
-        parseCpuSeconds: seconds(parses),
-        readySeconds: median(loads.map((each) => each.seconds)),
-      },
-    ),
+    rowOf({ ...about, name: LOAD_ROWS.processor, target: 1.6 }, ratios('cpuMicros'), {
+      cpuSeconds: of(loads, 'cpuMicros') / 1e6,
+      parseCpuSeconds: of(parses, 'cpuMicros') / 1e6,
+    }),
+  );
+  session.add(
+    rowOf({ ...about, name: LOAD_ROWS.time, target: 1.1 }, ratios('seconds'), {
+      readySeconds: of(loads, 'seconds'),
+      parseSeconds: of(parses, 'seconds'),
+    }),
+  );
+  const shares = loads.map((each) => each.peakBytes / each.boundBytes);
+  session.add(
+    rowOf({ ...about, name: LOAD_ROWS.memory, target: 1 }, shares, { peakBytes: of(loads, 'peakBytes') }),
   );
 }

@@ -9,11 +9,13 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { rowOf } from '../rows.mjs';
+import { readEvents } from '../sets.mjs';
 import { median } from '../statistics.mjs';
 import { calendarText } from './calendar-text.mjs';
 
 const RATIO_MAX = 1.5;
 const PATTERN_RATIO_MAX = 1.2;
+const NESTED_RATIO_MAX = 5;
 const PATTERN_WEEKS = 15;
 const PROGRAM = fileURLToPath(new URL('../processes/compare-loads.mjs', import.meta.url));
 const run = promisify(execFile);
@@ -59,6 +61,28 @@ function patternTexts(count) {
   return [patterns, rows].map((lines) => `${lines.join('\n')}\n`);
 }
 
+/** Rules that change no row of CSV, and the same rows without. */
+const PLAIN_RULES = { identifiers: 'derived' };
+const MAPPED_RULES = {
+  ...PLAIN_RULES,
+  fieldMap: {
+    studyGroup: { from: 'studyGroup', split: ';' },
+    lecturer: { from: 'lecturer', match: '^(?<value>[^,(]+)' },
+    type: { from: 'type', values: { LEC: 'Lecture', LAB: 'Lab', SEM: 'Seminar', TUT: 'Tutorial' } },
+  },
+};
+
+/** A document of courses with their lessons within. */
+function nestedText(events) {
+  const courses = new Map();
+  for (const { title, ...lesson } of events) {
+    if (!courses.has(title)) courses.set(title, { title, lessons: [] });
+    courses.get(title).lessons.push(lesson);
+  }
+  return JSON.stringify({ courses: [...courses.values()] });
+}
+const NESTED_RECORDS = 'courses.lessons.$merge([{"title": %.title}, $])';
+
 /** @param {import('../session.mjs').Session} session */
 export async function measureFormatLoads(session) {
   const isQuick = session.settings.quick;
@@ -96,6 +120,24 @@ export async function measureFormatLoads(session) {
       'large',
       RATIO_MAX,
       ...[csv, isQuick ? 1 : 5, isQuick ? 0 : 1, ndjson],
+    );
+    await measure(
+      `load of ${count(session.settings.events.large)} rows of CSV by split, match and values against the same rows without`,
+      'large',
+      RATIO_MAX,
+      ...[csv, isQuick ? 1 : 5, isQuick ? 0 : 1, csv],
+      ...[MAPPED_RULES, PLAIN_RULES].map((each) => JSON.stringify(each)),
+    );
+    const nested = join(folder, 'nested.json');
+    // 50,000 events are 20 MB.
+    const text = nestedText(readEvents(await session.sets.file('medium')).slice(0, events));
+    writeFileSync(nested, text);
+    await measure(
+      `load of ${(text.length / 1e6).toFixed(0)} MB of nested JSON by JSONata against JSON.parse`,
+      'medium',
+      NESTED_RATIO_MAX,
+      ...[nested, isQuick ? 1 : 5, isQuick ? 0 : 1, ''],
+      JSON.stringify({ identifiers: 'uuid', records: NESTED_RECORDS }),
     );
     const patterns = isQuick ? 500 : 10_000;
     const [weekly, dated] = ['weekly', 'dated'].map((file) => join(folder, `${file}.ndjson`));

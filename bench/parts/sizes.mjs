@@ -2,7 +2,6 @@
  * The effect of the size of a set: the same queries with equally many events in the answer, on a small and on
  * a large set.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { answerOf, fieldOf } from '../answers.mjs';
 import { ROW_NAMES, rowOf, SECOND_ROW, workloadRow } from '../rows.mjs';
 import { SECRET } from '../session.mjs';
@@ -55,7 +54,7 @@ async function measureLaunch(session) {
   const cached = {
     ...large,
     set: CACHED,
-    server: await session.startLectern(large.source, CACHE_MB_LARGE),
+    server: await session.startLectern(large.source, { cacheMb: CACHE_MB_LARGE }),
     floor: await session.startFloor(large.answer),
   };
   const cases = [small, large, cached];
@@ -66,7 +65,7 @@ async function measureLaunch(session) {
   ]);
   const settings = { ...session.settings, warmUp: session.settings.warmUpOfSizes };
   const found = await session.measure({ name: SECOND_ROW, set: 'small and large' }, contestants, settings);
-  const full = await memoryOf(session, large.server);
+  const full = memoryIn(await session.usageAtRest(large.server));
   await session.stop(...cases.flatMap(({ floor, server }) => [floor, server]));
   return { cases, idle: large.idle, full, found };
 }
@@ -75,7 +74,7 @@ async function prepare(session, set) {
   const { requests: count, seed } = session.settings;
   const source = await session.sets.file(set);
   const server = await session.startLectern(source);
-  const idle = set === 'large' ? await memoryOf(session, server) : null;
+  const idle = set === 'large' ? memoryIn(await session.usageAtRest(server)) : null;
   const events = readEvents(source);
   const workloads = workloadsOf(events, { secret: SECRET, count, seed });
   const { requests } = workloads.find(({ name }) => name === SECOND_ROW);
@@ -88,13 +87,7 @@ async function prepare(session, set) {
   return { set, as: set, source, server, floor, answer, detail, idle, allBytes };
 }
 
-/** The usage of a server that has been idle for some time. */
-async function memoryOf(session, server) {
-  await delay(session.settings.settleSeconds * 1000);
-  const { rssBytes, heapUsedBytes, heapTotalBytes, externalBytes } = await server.program.ask(
-    'usage',
-    'usage',
-  );
+function memoryIn({ rssBytes, heapUsedBytes, heapTotalBytes, externalBytes }) {
   return { rssBytes, heapUsedBytes, heapTotalBytes, externalBytes };
 }
 

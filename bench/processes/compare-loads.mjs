@@ -4,8 +4,8 @@
  *
  *     node compare-loads.mjs <file> <rounds> <rounds before> [<other file> [<rules> <other rules>]]
  *
- * The other work is loading the other file or, if none is given, parsing the calendar with ical.js. Rules are JSON, and
- * by default identifiers are UUIDs.
+ * The other work is loading the other file or, if none is given or its name is empty, only parsing the same one: a
+ * calendar with ical.js, other files with JSON.parse. Rules are JSON, and by default identifiers are UUIDs.
  */
 import { readFileSync } from 'node:fs';
 import ICAL from 'ical.js';
@@ -29,9 +29,11 @@ async function cpuMs(task) {
   return (user + system) / 1000;
 }
 
-const text = other === undefined ? readFileSync(file, 'utf8') : '';
+const isParsed = (other ?? '') === '';
+const text = isParsed ? readFileSync(file, 'utf8') : '';
+const parse = file.endsWith('.ics') ? ICAL.parse : JSON.parse;
 for (let round = -Number(before); round < Number(rounds); round++) {
-  const otherMs = await cpuMs(() => (other === undefined ? ICAL.parse(text) : load(other, otherRules)));
+  const otherMs = await cpuMs(() => (isParsed ? parse(text) : load(other, otherRules)));
   const ownMs = await cpuMs(() => load(file, rules));
   if (round < 0) continue;
   result.otherMs.push(otherMs);

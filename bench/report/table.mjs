@@ -39,8 +39,9 @@ function sameRow({ rows }, { group, name, set }) {
   return rows.find((row) => row.group === group && row.name === name && row.set === set);
 }
 
-/** The name of a workload's row; for the usual data set, only the name of the workload. */
-export function labelOf({ name, set, detail }) {
+/** The name of a row, with its set where another set has a row of this name. */
+export function labelOf({ group, name, set, detail }) {
+  if (group !== 'workload') return set.endsWith(' events') ? `${name}, ${set}` : name;
   if (set === 'medium') return name;
   const events = `${count(detail.setEvents)} events`;
   const kinds = { distinct: `${events}, each a slot of its own`, small: events, large: events };
@@ -63,7 +64,7 @@ export function versionsOf(all) {
     table(
       ['what', 'at most', ...all.map((results) => `Node ${majorOf(results)}`)],
       rows.map((row) => [
-        row.group === 'workload' ? labelOf(row) : row.name,
+        labelOf(row),
         atMost(row),
         ...all.map((results) => cell(sameRow(results, row), row)),
       ]),
@@ -104,7 +105,7 @@ function others(results) {
   const rows = results.rows.filter(({ group }) => ['size', 'token', 'load', 'memory'].includes(group));
   return table(
     ['what', 'at most', 'measured', 'middle half'],
-    rows.map((row) => [row.name, atMost(row), measured(row), row.values.length === 1 ? '' : middle(row)]),
+    rows.map((row) => [labelOf(row), atMost(row), measured(row), row.values.length === 1 ? '' : middle(row)]),
   );
 }
 
