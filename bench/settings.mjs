@@ -39,7 +39,7 @@ const HELP = `npm run bench -- [options]
   --sets <names>    sets, separated by commas: ${SETS.join(', ')}; all by default
   --only <text>     only measurements with this text in their name
   --loads <counts>  also loads generated sets of so many events, separated by commas: 3000000,10000000 take 15 minutes,
-                    13 GB of memory and 6 GB of temporary files
+                    8 GB of memory and 6 GB of temporary files
   --launches <n>    number of process starts, ${FULL.launches} by default; peers start once
   --rounds <n>      rounds of each measurement with the same processes, ${FULL.rounds} by default
   --seconds <s>     length of a round for each server, ${FULL.roundSeconds} by default

@@ -5,11 +5,11 @@
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs, promisify } from 'node:util';
+import { answerOf } from '../answers.mjs';
 import { startServer } from '../measure.mjs';
 import { tokenOf, workloadsOf } from '../workloads.mjs';
 import { PEERS } from './peers.mjs';
@@ -20,22 +20,10 @@ const FILTERS = ['roomId', 'lecturerId', 'studyGroup', 'courseId', 'type'];
 const LONG_MS = 180 * 24 * 3_600_000;
 const SECRET = 'a secret for the check, of 32 bytes or more';
 
-function answerOf(port, { path, headers }) {
-  return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }, (res) => {
-      const chunks = [];
-      res.on('data', (chunk) => chunks.push(chunk));
-      res.on('end', () => resolve({ status: res.statusCode, body: Buffer.concat(chunks).toString('utf8') }));
-      res.on('error', reject);
-    });
-    sent.on('error', reject);
-    sent.end();
-  });
-}
-
 async function eventsAt(name, port, each) {
   const { status, body } = await answerOf(port, each);
-  if (status !== 200) throw new Error(`${name} answers ${each.path} with ${status}: ${body.slice(0, 300)}`);
+  if (status !== 200)
+    throw new Error(`${name} answers ${each.path} with ${status}: ${body.subarray(0, 300)}`);
   return JSON.parse(body);
 }
 

@@ -1,6 +1,5 @@
 /**
- * The common part of the peers: the events, and the parameters and answers of GET /api/v1/schedule. No
- * packages are imported here: each peer has its own.
+ * The common part of the peers: the events, and the parameters and answers of GET /api/v1/schedule.
  */
 import { readFileSync } from 'node:fs';
 

@@ -1,16 +1,11 @@
-/**
- * Bare node:http and an array, without an index. Arguments: source file, secret. It uses
- * only jose, which Lectern uses too.
- */
+/** Bare node:http and an array, without an index. Arguments: source file, secret. */
 import { createServer } from 'node:http';
-import { jwtVerify } from 'jose';
 import { underMeasurement } from '../../servers/measured.mjs';
 import { eventsOf, FILTERS, filterValue, inOrder, OUTPUT, PATH } from '../schedule.mjs';
-import { bearerOf, TokenCache } from '../tokens.mjs';
+import { verifierOf } from '../tokens.mjs';
 
 const [source, secret] = process.argv.slice(2);
-const key = new TextEncoder().encode(secret);
-const verified = new TokenCache();
+const verify = verifierOf(secret);
 
 // The values to match are stored beside each event, so answers need no copies.
 const entries = [...eventsOf(source)].sort(inOrder).map((event) => ({
@@ -53,17 +48,14 @@ function answer(url, res) {
 
 underMeasurement(
   createServer((req, res) => {
-    const token = bearerOf(req.headers.authorization);
-    if (token !== undefined && verified.has(token)) {
+    const isGood = verify(req.headers.authorization);
+    if (isGood === true) {
       answer(req.url, res);
       return;
     }
-    jwtVerify(token ?? '', key, { algorithms: ['HS256'], requiredClaims: ['sub', 'exp'] }).then(
-      ({ payload }) => {
-        verified.add(token, payload.exp);
-        answer(req.url, res);
-      },
-      () => res.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end(),
-    );
+    isGood.then((isGoodNow) => {
+      if (isGoodNow) answer(req.url, res);
+      else res.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end();
+    });
   }),
 );

@@ -4,27 +4,22 @@
  */
 import { createServer } from 'node:http';
 import jsonServer from 'json-server';
-import jsonwebtoken from 'jsonwebtoken';
 import { underMeasurement } from '../../servers/measured.mjs';
 import { eventsOf, FILTERS, filterValue, inOrder, OUTPUT, PATH } from '../schedule.mjs';
-import { bearerOf, TokenCache } from '../tokens.mjs';
+import { verifierOf } from '../tokens.mjs';
 
 const [source, secret] = process.argv.slice(2);
-const verified = new TokenCache();
+const verify = verifierOf(secret);
 
 function requireToken(req, res, next) {
-  const token = bearerOf(req.headers.authorization);
-  if (token !== undefined && verified.has(token)) {
+  const isGood = verify(req.headers.authorization);
+  if (isGood === true) {
     next();
     return;
   }
-  jsonwebtoken.verify(token ?? '', secret, { algorithms: ['HS256'] }, (error, claims) => {
-    if (error !== null || claims.exp === undefined || claims.sub === undefined) {
-      res.status(401).set('WWW-Authenticate', 'Bearer').end();
-      return;
-    }
-    verified.add(token, claims.exp);
-    next();
+  isGood.then((isGoodNow) => {
+    if (isGoodNow) next();
+    else res.status(401).set('WWW-Authenticate', 'Bearer').end();
   });
 }
 
