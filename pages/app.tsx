@@ -8,7 +8,7 @@ import { Find, focusFind } from './find.js';
 import { lazy } from './parts.js';
 import { say } from './speak.js';
 import { Settings, Status } from './status.js';
-import { address, announcement, follow, go, linkTo, move, open } from './store.js';
+import { address, announcement, go, link, move, open } from './store.js';
 import { FeedView } from './views/feed-view.js';
 import { TimetableView } from './views/timetable.js';
 import { TokenForm } from './views/token-form.js';
@@ -40,8 +40,7 @@ export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
         <a
           class="brand"
           aria-label={say('appName')}
-          href={linkTo({ view: 'week', of: [], date: null, open: null, not: [] })}
-          onClick={follow({ view: 'week', of: [], date: null, open: null, not: [] })}
+          {...link({ view: 'week', of: [], date: null, open: null, not: [] })}
         >
           <svg viewBox="0 0 512 512" aria-hidden="true">
             <rect width="512" height="512" rx="112" class="brand-ground" />
@@ -108,12 +107,7 @@ function Views(): JSX.Element {
   return (
     <nav class="views" aria-label={say('views')} ref={place}>
       {views.map(([name, label, isHere]) => (
-        <a
-          key={name}
-          href={linkTo({ view: name, open: null })}
-          onClick={follow({ view: name, open: null })}
-          aria-current={isHere ? 'page' : undefined}
-        >
+        <a key={name} {...link({ view: name, open: null })} aria-current={isHere ? 'page' : undefined}>
           {label}
         </a>
       ))}

@@ -23,14 +23,6 @@ const HITS_OF_KIND = 6;
 const TYPING_MS = 90;
 const QUERY_LENGTH_MAX = 200;
 
-export const KIND_WORDS = {
-  room: 'room',
-  lecturer: 'lecturer',
-  group: 'group',
-  course: 'course',
-  me: 'myTimetable',
-} as const;
-
 async function findHits(text: string, signal: AbortSignal): Promise<readonly Hit[]> {
   const read = async (kind: (typeof KINDS)[number], query: object): Promise<Hit[]> => {
     const { data } = await client.get(PATHS[kind], { ...query, limit: HITS_OF_KIND }, { signal });
@@ -205,5 +197,5 @@ export function Find(): JSX.Element {
 }
 
 export function kindWord(kind: TargetKind): string {
-  return say(KIND_WORDS[kind]);
+  return say(kind === 'me' ? 'myTimetable' : kind);
 }

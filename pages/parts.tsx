@@ -1,7 +1,7 @@
 /** Small parts that several views use. */
 
 import { TimetableProblem } from 'lectern/client';
-import type { ComponentChildren, ComponentType, JSX } from 'preact';
+import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { revision } from './data.js';
 import type { Named } from './lessons.js';
@@ -87,31 +87,25 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
   };
 }
 
-export function Chip({
-  children,
-  onRemove,
-  removeLabel,
-  kind,
+/** A cross. @param place what it closes or takes away */
+export function CloseButton({
+  place,
+  label,
+  onClose,
 }: {
-  readonly children: ComponentChildren;
-  readonly onRemove?: () => void;
-  readonly removeLabel?: string;
-  readonly kind?: number;
+  readonly place: 'panel' | 'chip';
+  readonly label: string;
+  readonly onClose: () => void;
 }): JSX.Element {
   return (
-    <span class="chip" data-kind={kind}>
-      {children}
-      {onRemove && (
-        <button
-          type="button"
-          class="chip-remove"
-          aria-label={removeLabel}
-          title={removeLabel}
-          onClick={onRemove}
-        >
-          <Icon name="close" />
-        </button>
-      )}
-    </span>
+    <button
+      type="button"
+      class={place === 'chip' ? 'chip-remove' : 'button plain'}
+      aria-label={label}
+      title={label}
+      onClick={onClose}
+    >
+      <Icon name="close" />
+    </button>
   );
 }

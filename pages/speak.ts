@@ -66,6 +66,11 @@ export function sayDate(date: string, options: Intl.DateTimeFormatOptions): stri
   return format({ ...options, timeZone: 'UTC' }).format(utcOf(date));
 }
 
+/** A day of a view. */
+export function sayDay(date: string): string {
+  return sayDate(date, { weekday: 'long', day: 'numeric', month: 'long' });
+}
+
 export const LONG_DATE: Intl.DateTimeFormatOptions = {
   weekday: 'long',
   day: 'numeric',

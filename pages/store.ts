@@ -17,17 +17,8 @@ export interface Navigation {
   readonly replace?: boolean;
 }
 
-export function addressWith(change: Partial<Address>): Address {
-  return { ...address.value, ...change };
-}
-
-/** The link of an address, for `href`. */
-export function linkTo(change: Partial<Address>): string {
-  return writeAddress(addressWith(change)) || '?';
-}
-
 export function go(change: Partial<Address>, { replace = false }: Navigation = {}): void {
-  const next = addressWith(change);
+  const next = { ...address.value, ...change };
   const search = writeAddress(next);
   if (search === writeAddress(address.value)) return;
   // Without a search, the path alone, so that the earlier search goes.
@@ -43,12 +34,20 @@ export function setMore(change: Address['more']): void {
   go({ more: Object.fromEntries(set) }, { replace: true });
 }
 
-/** For links: a plain click goes on within the page. */
-export function follow(change: Partial<Address>): (event: MouseEvent) => void {
-  return (event) => {
-    if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    go(change);
+export interface Link {
+  readonly href: string;
+  readonly onClick: (event: MouseEvent) => void;
+}
+
+/** The attributes of a link. A plain click goes on within the page. */
+export function link(change: Partial<Address>): Link {
+  return {
+    href: writeAddress({ ...address.value, ...change }) || '?',
+    onClick: (event) => {
+      if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      go(change);
+    },
   };
 }
 

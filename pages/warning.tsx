@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { client, isDevelopment, revision, token, useLoaded } from './data.js';
 import { Icon } from './parts.js';
 import { say } from './speak.js';
-import { address, follow, linkTo } from './store.js';
+import { address, link } from './store.js';
 
 export function DevelopmentWarning(): JSX.Element | null {
   const isAsked = isDevelopment.value && token.value !== null;
@@ -17,9 +17,7 @@ export function DevelopmentWarning(): JSX.Element | null {
       <span>
         <Icon name="warning" /> {rejected > 0 ? say('leftOutRecords', { n: rejected }) : say('stateDegraded')}
       </span>
-      <a href={linkTo({ view: 'state', open: null })} onClick={follow({ view: 'state', open: null })}>
-        {say('stateTitle')}
-      </a>
+      <a {...link({ view: 'state', open: null })}>{say('stateTitle')}</a>
     </p>
   );
 }

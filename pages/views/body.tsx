@@ -6,7 +6,7 @@ import type { ClashIndex } from '../clash.js';
 import { clashesOfLesson } from '../clash.js';
 import { colourOf } from '../colours.js';
 import { isWithin, type Lesson } from '../lessons.js';
-import { Icon } from '../parts.js';
+import { CloseButton, Icon } from '../parts.js';
 import { windowOf } from '../range.js';
 import { say, sayDate, sayTime, sayTimes } from '../speak.js';
 import { address, go, isNarrow, isPrinting, now, open, today, zone } from '../store.js';
@@ -205,15 +205,7 @@ function BlockPanel({
         <h2 tabIndex={-1} ref={(heading) => heading?.focus({ preventScroll: true })}>
           {say('moreLessonsLong', { n: lessons.length })}
         </h2>
-        <button
-          type="button"
-          class="button plain"
-          aria-label={say('close')}
-          title={say('close')}
-          onClick={onClose}
-        >
-          <Icon name="close" />
-        </button>
+        <CloseButton place="panel" label={say('close')} onClose={onClose} />
       </header>
       <ul class="lesson-list">
         {lessons.map((lesson) => (

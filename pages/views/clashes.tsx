@@ -6,7 +6,7 @@ import { client, noteVersion, readNames, useLoaded } from '../data.js';
 import { csvOf, saveFile } from '../files.js';
 import { Icon, Loading, namesOf, Problem } from '../parts.js';
 import { say, sayDate, sayMoment, sayNumber } from '../speak.js';
-import { address, firstDay, follow, linkTo, now, setMore, zone } from '../store.js';
+import { address, firstDay, link, now, setMore, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
 import { ClashSides, clashReason } from './clash-sides.js';
 
@@ -194,9 +194,7 @@ function ClashList({ clashes }: { readonly clashes: readonly Clash[] }): JSX.Ele
             >
               <p class="clash-when">
                 {sayMoment(clash.start)}
-                <a href={linkTo(place)} onClick={follow(place)}>
-                  {say('showOnDay')}
-                </a>
+                <a {...link(place)}>{say('showOnDay')}</a>
               </p>
               <ClashSides clash={clash} />
             </li>

@@ -7,13 +7,13 @@ import { fresh } from '../data.js';
 import { type Box, layOut } from '../layout.js';
 import { dayOf, type Lesson, type Span } from '../lessons.js';
 import { namesOf } from '../parts.js';
-import { say, sayDate, sayHour, sayTimes } from '../speak.js';
-import { address, go, now, open, shownDate, today, zone } from '../store.js';
+import { say, sayDate, sayDay, sayHour, sayTimes } from '../speak.js';
+import { address, go, link, now, open, shownDate, today, zone } from '../store.js';
 import { addDays, wallTime, weekdayOf } from '../time.js';
 import { type BodyProps, type ShownTimetable, titleOf } from './body.js';
 
 /** Narrower lessons cannot be read. In pixels. */
-const LESSON_WIDTH_MIN = 76;
+const LESSON_WIDTH_MIN = 72;
 /** Room for the times and the kind in one line. The colour tells the kind, too. */
 const KIND_WIDTH_MIN = 130;
 const HOUR_PIXELS = 60;
@@ -50,21 +50,14 @@ export function Days({ shown, from, days, nameOf, isFolded, onBlock }: DaysProps
     key: `${timetable.key} ${weekdayOf(date)}`,
     date,
     timetable,
-    label: `${nameOf(timetable)} ${sayDate(date, { weekday: 'long', day: 'numeric', month: 'long' })}`,
+    label: `${nameOf(timetable)} ${sayDay(date)}`,
     heading:
       isBeside && shown.length > 1 ? (
         <span class="day-name">
           <bdi>{nameOf(timetable)}</bdi>
         </span>
       ) : (
-        <a
-          class="day-name"
-          href={`?view=day&date=${date}`}
-          onClick={(event) => {
-            event.preventDefault();
-            go({ view: 'day', date, open: null });
-          }}
-        >
+        <a class="day-name" {...link({ view: 'day', date, open: null })}>
           <span class="weekday">{sayDate(date, { weekday: 'short' })}</span>
           <span class="day-number">{sayDate(date, { day: 'numeric' })}</span>
         </a>
@@ -138,7 +131,7 @@ function WeekStrip({
               data-today={date === today.value || undefined}
               onClick={() => go({ date, open: null }, { replace: true })}
             >
-              <span class="hidden">{sayDate(date, { weekday: 'long', day: 'numeric', month: 'long' })} </span>
+              <span class="hidden">{sayDay(date)} </span>
               <span aria-hidden="true">{sayDate(date, { weekday: 'narrow' })}</span>
               <strong aria-hidden="true">{sayDate(date, { day: 'numeric' })}</strong>
               <span class="strip-count" data-count={Math.min(count, 4)}>

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { isClashing } from '../clash.js';
 import { dayOf } from '../lessons.js';
-import { say, sayDate } from '../speak.js';
+import { say, sayDay } from '../speak.js';
 import { today, zone } from '../store.js';
 import { addDays } from '../time.js';
 import { type BodyProps, LessonLine } from './body.js';
@@ -18,7 +18,7 @@ export function LessonList({ shown, from, days, nameOf }: BodyProps): JSX.Elemen
         if (parts.length === 0 && date !== today.value) return null;
         return (
           <section key={date} class="list-day" data-today={date === today.value || undefined}>
-            <h3>{sayDate(date, { weekday: 'long', day: 'numeric', month: 'long' })}</h3>
+            <h3>{sayDay(date)}</h3>
             {parts.length === 0 && <p class="muted">{say('nothingScheduled')}</p>}
             {parts.map(({ timetable, lessons }) => (
               <div key={timetable.key}>

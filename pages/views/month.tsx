@@ -3,8 +3,8 @@ import type { JSX } from 'preact';
 import { isClashing } from '../clash.js';
 import { colourOf } from '../colours.js';
 import { dayOf } from '../lessons.js';
-import { say, sayDate, sayTime } from '../speak.js';
-import { follow, linkTo, open, shownDate, today, zone } from '../store.js';
+import { say, sayDate, sayDay, sayTime } from '../speak.js';
+import { link, open, shownDate, today, zone } from '../store.js';
 import { addDays } from '../time.js';
 import { type BodyProps, titleOf } from './body.js';
 
@@ -36,14 +36,8 @@ export function Month({ shown, from, days }: BodyProps): JSX.Element {
               data-other={!date.startsWith(month) || undefined}
               data-today={date === today.value || undefined}
             >
-              <a
-                class="month-date"
-                href={linkTo({ view: 'day', date, open: null })}
-                onClick={follow({ view: 'day', date, open: null })}
-              >
-                <span class="hidden">
-                  {sayDate(date, { weekday: 'long', day: 'numeric', month: 'long' })}
-                </span>
+              <a class="month-date" {...link({ view: 'day', date, open: null })}>
+                <span class="hidden">{sayDay(date)}</span>
                 <span aria-hidden="true">{sayDate(date, { day: 'numeric' })}</span>
               </a>
               <ul>
@@ -63,11 +57,7 @@ export function Month({ shown, from, days }: BodyProps): JSX.Element {
                 ))}
               </ul>
               {more > 0 && (
-                <a
-                  class="month-more"
-                  href={linkTo({ view: 'day', date, open: null })}
-                  onClick={follow({ view: 'day', date, open: null })}
-                >
+                <a class="month-more" {...link({ view: 'day', date, open: null })}>
                   {say('moreLessons', { n: more })}
                 </a>
               )}

@@ -5,7 +5,7 @@ import { type LeftOut, TARGETS_MAX, type Target } from '../address.js';
 import type { Clash } from '../clash.js';
 import { colourOf } from '../colours.js';
 import type { Lesson, Named } from '../lessons.js';
-import { Icon, type IconName } from '../parts.js';
+import { CloseButton, Icon, type IconName } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayTimes } from '../speak.js';
 import { address, go, open, zone } from '../store.js';
 import { choose, lecturerOf } from '../targets.js';
@@ -34,15 +34,7 @@ export function LessonPanel({ lesson, clashes, isFeed }: Props): JSX.Element {
         <h2 ref={heading} tabIndex={-1}>
           <bdi>{titleOf(lesson)}</bdi>
         </h2>
-        <button
-          type="button"
-          class="button plain"
-          aria-label={say('close')}
-          title={say('close')}
-          onClick={() => open(null)}
-        >
-          <Icon name="close" />
-        </button>
+        <CloseButton place="panel" label={say('close')} onClose={() => open(null)} />
       </header>
       <p class="panel-when">
         {kind !== '' && (
@@ -56,24 +48,18 @@ export function LessonPanel({ lesson, clashes, isFeed }: Props): JSX.Element {
         <span class="muted">{zone.value}</span>
       </p>
       <dl class="panel-facts">
-        <Fact
-          icon="room"
-          label={lesson.rooms.length > 1 ? say('rooms') : say('room')}
-          list={lesson.rooms}
-          isFeed={isFeed}
-        />
-        <Fact
-          icon="lecturer"
-          label={lesson.lecturers.length > 1 ? say('lecturers') : say('lecturer')}
-          list={lesson.lecturers}
-          isFeed={isFeed}
-        />
-        <Fact
-          icon="group"
-          label={lesson.groups.length > 1 ? say('groups') : say('group')}
-          list={lesson.groups}
-          isFeed={isFeed}
-        />
+        {(['room', 'lecturer', 'group'] as const).map((of) => {
+          const list = lesson[`${of}s`];
+          return (
+            <Fact
+              key={of}
+              icon={of}
+              label={say(list.length > 1 ? `${of}s` : of)}
+              list={list}
+              isFeed={isFeed}
+            />
+          );
+        })}
         {course !== null && <Fact icon="course" label={say('course')} list={[course]} isFeed={isFeed} />}
       </dl>
       {clashes.length > 0 && (

@@ -2,10 +2,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { sameTarget, type Target, TIMETABLE_VIEWS } from '../address.js';
-import { Chip, Icon, lazy } from '../parts.js';
+import { CloseButton, Icon, lazy } from '../parts.js';
 import { rangeOf } from '../range.js';
 import { LONG_DATE, say, sayDate, sayDates } from '../speak.js';
-import { address, follow, go, linkTo, move, shownDate } from '../store.js';
+import { address, go, link, move, shownDate } from '../store.js';
 import { nameOf } from '../targets.js';
 import { addDays, isDate, weekNumber } from '../time.js';
 import type { ShownTimetable } from './body.js';
@@ -30,15 +30,11 @@ export function Toolbar({
             <Icon name={target.kind} />
             <bdi>{nameOf(target)}</bdi>
             {of.length > 1 && (
-              <button
-                type="button"
-                class="chip-remove"
-                aria-label={say('removeTarget', { name: nameOf(target) })}
-                title={say('removeTarget', { name: nameOf(target) })}
-                onClick={() => go({ of: of.filter((each) => !sameTarget(each, target)), open: null })}
-              >
-                <Icon name="close" />
-              </button>
+              <CloseButton
+                place="chip"
+                label={say('removeTarget', { name: nameOf(target) })}
+                onClose={() => go({ of: of.filter((each) => !sameTarget(each, target)), open: null })}
+              />
             )}
           </span>
         ))}
@@ -132,8 +128,7 @@ function ViewSwitch(): JSX.Element {
         <a
           key={name}
           class="button"
-          href={linkTo({ view: name, open: null })}
-          onClick={follow({ view: name, open: null })}
+          {...link({ view: name, open: null })}
           aria-current={name === view ? 'true' : undefined}
         >
           {say(name as 'day' | 'week' | 'month' | 'list')}
@@ -149,15 +144,19 @@ function LeftOutList(): JSX.Element | null {
   return (
     <p class="left-out">
       {say('leftOut')}:{' '}
-      {not.map((each) => (
-        <Chip
-          key={`${each.field}:${each.value}`}
-          removeLabel={say('bringBack', { name: leftOutName(each.field, each.value) })}
-          onRemove={() => go({ not: not.filter((other) => other !== each) })}
-        >
-          <bdi>{leftOutName(each.field, each.value)}</bdi>
-        </Chip>
-      ))}
+      {not.map((each) => {
+        const name = leftOutName(each.field, each.value);
+        return (
+          <span key={`${each.field}:${each.value}`} class="chip">
+            <bdi>{name}</bdi>
+            <CloseButton
+              place="chip"
+              label={say('bringBack', { name })}
+              onClose={() => go({ not: not.filter((other) => other !== each) })}
+            />
+          </span>
+        );
+      })}
     </p>
   );
 }

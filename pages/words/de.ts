@@ -170,7 +170,7 @@ const words: Words = {
   subscribeHelp:
     'Dein Kalenderprogramm holt den Stundenplan immer wieder neu. Die Adresse ist geheim: Wer sie hat, kann diesen Stundenplan lesen.',
   subscribeOff: 'Dieser Dienst gibt keine Kalenderadressen.',
-  makeAddress: 'Adresse erstellen',
+  makeAddress: 'Adresse und QR-Code zeigen',
   openInCalendar: 'Im Kalenderprogramm öffnen',
   copyAddress: 'Adresse kopieren',
   copied: 'Kopiert',

@@ -172,7 +172,7 @@ const words = {
   subscribeHelp:
     'Your calendar program fetches the timetable again and again. The address is a secret: it is enough to read this timetable.',
   subscribeOff: 'This service gives no calendar addresses.',
-  makeAddress: 'Make the address',
+  makeAddress: 'Show the address and its QR code',
   openInCalendar: 'Open in a calendar program',
   copyAddress: 'Copy the address',
   copied: 'Copied',

@@ -163,7 +163,7 @@ const words: Words = {
   subscribeHelp:
     'Tu calendario vuelve a leer el horario una y otra vez. La dirección es secreta: quien la tenga puede leer este horario.',
   subscribeOff: 'Este servicio no da direcciones de calendario.',
-  makeAddress: 'Crear la dirección',
+  makeAddress: 'Mostrar la dirección y el código QR',
   openInCalendar: 'Abrir en un calendario',
   copyAddress: 'Copiar la dirección',
   copied: 'Copiada',

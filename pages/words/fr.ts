@@ -164,7 +164,7 @@ const words: Words = {
   subscribeHelp:
     'Votre agenda relit l’emploi du temps régulièrement. L’adresse est secrète : quiconque la possède peut lire cet emploi du temps.',
   subscribeOff: 'Ce service ne donne pas d’adresses d’agenda.',
-  makeAddress: 'Créer l’adresse',
+  makeAddress: 'Afficher l’adresse et le code QR',
   openInCalendar: 'Ouvrir dans un agenda',
   copyAddress: 'Copier l’adresse',
   copied: 'Copié',

@@ -162,7 +162,7 @@ const words: Words = {
   subscribeHelp:
     'היומן שלכם קורא את מערכת השעות שוב ושוב. הכתובת סודית: מי שמחזיק בה יכול לקרוא את מערכת השעות.',
   subscribeOff: 'שירות זה אינו נותן כתובות יומן.',
-  makeAddress: 'יצירת הכתובת',
+  makeAddress: 'הצגת הכתובת וקוד ה-QR',
   openInCalendar: 'פתיחה ביומן',
   copyAddress: 'העתקת הכתובת',
   copied: 'הועתק',

@@ -105,6 +105,11 @@ if (NO_BROWSER !== null) {
         lesson.querySelector('.lesson-title').textContent)`)) as string[];
       t.same(shown.map(plain).sort(), wanted.map(plain).sort());
       t.same(await overlaps(page), [], 'nothing overlaps');
+      t.match(
+        await page.locator('.day-name').first().getAttribute('href'),
+        /view=day&of=group.*&date=2026-10-05/,
+        'the link of a day, also in another tab, keeps whose timetable it is',
+      );
       await page.close();
     });
 
@@ -139,8 +144,9 @@ if (NO_BROWSER !== null) {
       await page.locator('.grid-of').nth(1).waitFor({ state: 'detached' });
       t.equal(await page.locator('h1').innerText(), 'François Garçon');
       await page.goBack();
-      t.equal(await page.locator('h1').innerText(), GROUP);
+      await page.locator('h1', { hasText: GROUP }).waitFor();
       await page.keyboard.press('/');
+      await counted(page.locator('.found li'), 2);
       t.same(
         (await page.locator('.found li .found-name').allInnerTexts()).map(plain),
         ['INF-2B', 'François Garçon'],
@@ -152,7 +158,8 @@ if (NO_BROWSER !== null) {
     await t.test('arrows lead from lesson to lesson, and keys from week to week', async (t) => {
       const { page } = await open(browser, `${view}?of=group:${GROUP}`);
       await page.locator('.lesson[tabindex="0"]').focus();
-      t.equal(await page.locator('.lesson[tabindex="0"]').count(), 1, 'one stop of the tab key');
+      // One stop of the tab key.
+      await counted(page.locator('.lesson[tabindex="0"]'), 1);
       const focused = (): Promise<string> =>
         page.evaluate(
           'document.activeElement.closest(".day")?.getAttribute("aria-label") ?? ""',

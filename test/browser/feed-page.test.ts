@@ -7,7 +7,7 @@ import { findPages } from '../../src/http/pages.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { bearer, EVENTS, serve, setUp, viewsOf } from '../http/harness.js';
 import { axeFindings } from './axe.js';
-import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+import { counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -75,14 +75,14 @@ if (NO_BROWSER !== null) {
         const { page } = opened;
         t.equal(await textOf(page, 'h1'), 'A');
         t.match(await textOf(page, '.dates-shown'), '19 – 25 October 2026');
-        t.equal(await page.locator('.day').count(), 7, 'lessons at the weekend');
+        await counted(page.locator('.day'), 7);
         const monday = page.locator('.day').first();
         t.same(
           (await monday.locator('.lesson-time').allTextContents()).map((text) => plain(text).slice(0, 13)),
           ['08:00 – 09:00', '09:00 – 11:00', '10:00 – 12:00'],
         );
         t.same(await monday.locator('.lesson-title').allTextContents(), ['First', 'Second', 'Third']);
-        t.equal(await monday.locator('.lesson[data-clash]').count(), 2, 'lessons that overlap');
+        await counted(monday.locator('.lesson[data-clash]'), 2);
         t.match(await textOf(page, '.day:nth-child(1) li:nth-of-type(2)'), /Main Hall\s*Ada, Zoë/);
         t.match(await textOf(page, '.day:nth-child(6) .lesson-time'), '22:00 – 04:00');
         t.match(await textOf(page, '.day:nth-child(7) .lesson-time'), '22:00 – 04:00');
