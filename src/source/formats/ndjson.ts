@@ -3,7 +3,8 @@ import { RECORD_BYTES_MAX } from '../../limits.js';
 import { placeOf } from '../../model/json-fault.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { viewOf } from '../../structures/byte-strings.js';
-import type { FieldTable } from '../field-map.js';
+import { type FieldTable, mapOf } from '../field-map.js';
+import { columnsOf } from '../map-template.js';
 import { FlatLines } from './flat-line.js';
 import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
@@ -36,12 +37,14 @@ export class NdjsonReader implements FormatReader {
   #line = 0;
   #piecesToDecode = 0;
 
+  readonly #rules: ReadRules | undefined;
   readonly #hasLines: boolean;
 
   /** @param hasLines whether the lines are those of a file, so that they name the place of a record */
   constructor(sourceName: string, table: FieldTable, rules?: ReadRules, hasLines = true) {
     this.#sourceName = sourceName;
     this.#table = table;
+    this.#rules = rules;
     this.#hasLines = hasLines;
     this.#records = new JsonRecords(table, rules, hasLines);
     this.#flatLines = new FlatLines(table);
@@ -72,7 +75,7 @@ export class NdjsonReader implements FormatReader {
       this.#readLine(Buffer.alloc(0), 0, 0);
       this.endsCut = records.count > count && records.decoded === decoded;
     }
-    const wrapped = this.#wrappedArray();
+    const wrapped = this.#hasLines ? this.#wrappedArray() : null;
     if (wrapped !== null) {
       const found = `found an object around an array ${JSON.stringify(wrapped)}`;
       const expected = 'expected that array at the top level ([…]), or NDJSON (one record a line)';
@@ -94,9 +97,14 @@ export class NdjsonReader implements FormatReader {
     const match = WRAPPED_ARRAY.exec(head);
     if (match === null) return null;
     const [begin, name = ''] = match;
-    if (count === 1) return typeof first === 'object' && first !== null && 'id' in first ? null : name;
+    if (count === 1) return typeof first === 'object' && first !== null && this.#hasId(first) ? null : name;
     const goesOn = decoded === 0 || begin.includes('\n') || /^[ \t\r]*\n/.test(head.slice(begin.length));
     return first === undefined && goesOn ? name : null;
+  }
+
+  #hasId(record: object): boolean {
+    const id = mapOf(this.#rules?.fieldMap ?? {}, this.format).get('id') ?? [{ column: 'id' }];
+    return columnsOf(id).every((column) => column in record || (column.split('.')[0] as string) in record);
   }
 
   /** @param bytes whole lines, each with its LF */

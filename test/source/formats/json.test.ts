@@ -242,4 +242,7 @@ test('records that hold arrays are accepted', async (t) => {
     const read = await collectBytes(text);
     t.same([read.records.length, read.rejections.length], [count, rejected], text);
   }
+  const mapped = { identifiers: 'any', fieldMap: { id: '{course.code}-{nr}' } } as const;
+  const one = '{"nr":1,"course":{"code":"A"},"tags":["x"]}';
+  t.equal((await collectBytes(one, 0, mapped)).records.length, 1, 'the only record, whose id the map names');
 });
