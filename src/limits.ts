@@ -386,9 +386,6 @@ export const FOLLOWED_SILENT_MS_MAX = 10_000;
 export const DATABASE_HEARTBEAT_MS = 4000;
 /** Idle time before TCP probes a connection. Node sends ten probes, one a second, so a dead one ends after 14 s. */
 export const DATABASE_KEEPALIVE_MS = 4000;
-/** Shortest and longest pause before the next attempt to listen or follow. Pauses double in between. */
-export const DATABASE_RETRY_MS_MIN = 500;
-export const DATABASE_RETRY_MS_MAX = 30_000;
 /** A map of lecturer names to identifiers: 100,000 × 80 bytes = 8 MB. */
 export const LECTURER_IDS_BYTES_MAX: number = 16 * MIB;
 /** Heap to parse a map of lecturers: 21 bytes for each byte of `{},{},…`. */

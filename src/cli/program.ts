@@ -235,11 +235,11 @@ function withReading(command: Command): Command {
 /** A query for a database of which no table is named; null for other sources. */
 async function proposedFor(
   [address = '', ...others]: readonly string[],
-  { table, query, postgresPasswordFile }: Record<string, unknown>,
+  { table, query }: Record<string, unknown>,
 ): Promise<QueryProposal | null> {
   if (others.length > 0 || !isPostgresAddress(address) || (table ?? query) !== undefined) return null;
   const { proposeForDatabase } = await import('./propose-query.js');
-  return proposeForDatabase(address, postgresPasswordFile as string | undefined);
+  return proposeForDatabase(address);
 }
 
 const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;

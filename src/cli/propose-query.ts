@@ -28,13 +28,10 @@ type Lookup = (typeof LOOKUPS)[number];
 const OWN_TEXTS = ['title', 'type', 'studyGroup', 'lecturer', 'courseId', 'roomId'] as const;
 
 /** @throws LecternError `source-unreadable`, also if no table has lessons */
-export async function proposeForDatabase(
-  url: string,
-  passwordFile: string | undefined,
-): Promise<QueryProposal> {
+export async function proposeForDatabase(url: string): Promise<QueryProposal> {
   const address = parsePostgresAddress(url);
   const name = address.shown;
-  const database = await Database.open(address, { name, passwordFile, answerMsMax: UPSTREAM_HEADERS_MS_MAX });
+  const database = await Database.open(address, { name, answerMsMax: UPSTREAM_HEADERS_MS_MAX });
   try {
     const tables = await tableCatalogue(database);
     const proposal = proposeQuery(tables);

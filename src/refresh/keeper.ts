@@ -233,7 +233,9 @@ export class Keeper {
     const failed = result === 'failed';
     const { loader, now = Date.now, random = Math.random } = this.#options;
     const renewMs = this.#served && renewalMs(this.#served.summary, loader.rules, failed, now, random);
-    const dues = [renewMs, loader.dueMs?.() ?? null].filter((ms) => ms !== null);
+    // A followed table asks for no load while its connection is lost, and the interval may be long.
+    const followMs = failed && loader.followed?.() ? RETRY_MS_MAX : null;
+    const dues = [renewMs, followMs, loader.dueMs?.() ?? null].filter((ms) => ms !== null);
     const dueMs = dues.length === 0 ? null : Math.min(...dues);
     return { failed, retryAfterMs, dueMs, result, reason };
   }

@@ -1,19 +1,42 @@
 import type { Worker } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
-import { DATABASE_HEAP_MIB, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN, retryPauseMs } from '../limits.js';
+import { DATABASE_HEAP_MIB } from '../limits.js';
 import type { ReadRules } from '../model/read-rules.js';
 import type { FollowState } from '../model/source-state.js';
 import type { FollowedLoad } from '../source/postgres/follower.js';
 import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
 import type { RecordLoadOptions, RecordWatch } from '../source/records.js';
 import { sourceOfSpec } from '../source/spec.js';
-import type { FromDatabases, ToDatabases, WatchTask } from './database-messages.js';
 import { isOutOfMemory, textOf } from './spawn-task.js';
-import { prepareThread } from './start-thread.js';
+import { prepareThread, type ThreadHeap } from './start-thread.js';
 import { errorOf } from './task-failure.js';
+import type { Failed } from './task-messages.js';
 import { SILENT_SECONDS, ThreadPulse } from './thread-pulse.js';
 
-type Answer = Extract<FromDatabases, { readonly number: number }>;
+/** The work of a thread that follows a table until it is ended. */
+export interface FollowTask {
+  readonly task: 'follow-table';
+  readonly source: PostgresSpec;
+  readonly rules: ReadRules;
+}
+
+export type ToFollower =
+  | ({ readonly kind: 'next'; readonly number: number } & Pick<RecordLoadOptions, 'previous' | 'served'>)
+  /** The whole load of this number has ended. */
+  | { readonly kind: 'end'; readonly number: number; readonly isGood: boolean };
+
+type Sent<Load> = Load extends { readonly whole: unknown } ? Omit<Load, 'end'> : Load;
+
+type Answer = { readonly number: number } & (
+  | { readonly kind: 'given'; readonly load: Sent<FollowedLoad> }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'failed'; readonly failure: Omit<Failed, 'kind'> }
+);
+
+export type FromFollower =
+  | { readonly kind: 'alive'; readonly state: FollowState; readonly heap: ThreadHeap }
+  | { readonly kind: 'changed' }
+  | Answer;
 
 interface Waiting {
   resolve(answer: Answer): void;
@@ -22,19 +45,16 @@ interface Waiting {
 
 /**
  * Follows a table on a thread of its own, so that nothing that a database sends can stop this thread.
- * A thread that hangs, fails or needs too much memory is ended and replaced. A change that it did not report is found by
- * the load that follows.
+ * A thread that hangs, fails or needs too much memory is ended, and the next load starts another. A change that it did not
+ * report is found by that load.
  */
 export class DatabaseThread {
   state: FollowState | null = null;
-  readonly #task: WatchTask;
+  readonly #task: FollowTask;
   readonly #missedMax: number | undefined;
   #onChange: (() => void) | null = null;
   #worker: Promise<Worker> | null = null;
   #pulse: ThreadPulse | null = null;
-  #timer: NodeJS.Timeout | undefined;
-  #failures = 0;
-  #beganMs = 0;
   /** Why the last thread ended; the next load reports it. */
   #fault: LecternError | null = null;
   #number = 0;
@@ -42,7 +62,7 @@ export class DatabaseThread {
 
   /** @param missedMax beats that the thread may miss; see {@link ThreadPulse} */
   constructor(source: PostgresSpec, rules: ReadRules, missedMax?: number) {
-    this.#task = { task: 'watch-databases', source, rules };
+    this.#task = { task: 'follow-table', source, rules };
     this.#missedMax = missedMax;
   }
 
@@ -51,7 +71,6 @@ export class DatabaseThread {
     return {
       close: () => {
         this.#onChange = null;
-        clearTimeout(this.#timer);
         this.#end(new LecternError('closed', 'the timetable was closed'));
       },
     };
@@ -86,7 +105,7 @@ export class DatabaseThread {
     );
   }
 
-  async #ask(message: ToDatabases): Promise<Answer> {
+  async #ask(message: ToFollower): Promise<Answer> {
     const worker = await this.#started();
     const answer = await new Promise<Answer>((resolve, reject) => {
       this.#waiting.set(message.number, { resolve, reject });
@@ -114,11 +133,10 @@ export class DatabaseThread {
       this.#missedMax,
     );
     this.#pulse = pulse;
-    this.#beganMs = performance.now();
     const fail = (problem: string): void => {
       if (this.#pulse === pulse) this.#replace(this.#failure(problem));
     };
-    worker.on('message', (message: FromDatabases) => {
+    worker.on('message', (message: FromFollower) => {
       pulse.beat();
       if (message.kind === 'alive') {
         this.state = message.state;
@@ -139,17 +157,10 @@ export class DatabaseThread {
   }
 
   #replace(error: LecternError): void {
-    const isReported = this.#waiting.size > 0;
+    // A load that waits for the thread fails with the error.
+    if (this.#waiting.size === 0) this.#fault = error;
     this.#end(error);
-    if (this.#onChange === null) return;
-    if (!isReported) {
-      this.#fault = error;
-      this.#onChange();
-    }
-    if (performance.now() - this.#beganMs > DATABASE_RETRY_MS_MAX) this.#failures = 0;
-    const pauseMs = retryPauseMs(++this.#failures, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN);
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#onChange?.(), pauseMs).unref();
+    if (this.#fault !== null) this.#onChange?.();
   }
 
   #end(error: Error): void {

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { LecternError } from '../errors.js';
 import { THREAD_PULSE_MS } from '../limits.js';
 import type { AskSecretHeadersOf } from '../source/spec.js';
-import type { WatchTask } from './database-messages.js';
+import type { FollowTask } from './database-thread.js';
 import { letOthersGoFirst } from './priority.js';
 import { ownHeap } from './start-thread.js';
 import { runTaskHere } from './task.js';
@@ -102,10 +102,10 @@ function givePriority(task: Task): void {
   if (!isFirst && !isLight) letOthersGoFirst();
 }
 
-const only = workerData as Task | WatchTask | null;
+const only = workerData as Task | FollowTask | null;
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
-if (only?.task === 'watch-databases')
-  void import('./database-watch.js').then(({ watchDatabases }) => watchDatabases(only, port));
+if (only?.task === 'follow-table')
+  void import('./follow-table.js').then(({ followTable }) => followTable(only, port));
 else {
   const tellAlive = (): void => tell({ kind: 'alive', heap: ownHeap() });
   tellAlive();

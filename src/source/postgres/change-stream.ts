@@ -36,6 +36,7 @@ export interface ChangeListener {
 /** An internal part of the client, which has no method for replication. */
 type ReplicationConnection = EventEmitter & { sendCopyFromChunk(chunk: Buffer): void };
 
+const START_MS_MAX = 30_000;
 const X_LOG_DATA = 0x77;
 const KEEPALIVE = 0x6b;
 /** 2000-01-01 in epoch milliseconds. */
@@ -44,16 +45,16 @@ const EPOCH_MS = 946_684_800_000;
 const ASK_PAUSE_MS_MIN = 2;
 const ASK_PAUSE_MS_MAX = 100;
 
-/** A moment at the server: a position of its log, and then its clock in microseconds since 2000. */
-export interface Moment {
+/** A position of the server's log, and the server's clock after it was read, in microseconds since 2000. */
+export interface LogPosition {
   readonly lsn: bigint;
   readonly at: bigint;
 }
 
-/** The server process of a stream. */
-export interface ProcessState {
-  /** Whether it waits for its log to grow. */
-  readonly sleeps: boolean;
+/** What another connection saw of the server process that sends the stream. */
+export interface SenderState {
+  /** Whether the process has sent its whole log, and waits for more. */
+  readonly isIdle: boolean;
   /** The server's clock after this was seen, in microseconds since 2000. */
   readonly at: bigint;
 }
@@ -77,7 +78,6 @@ export class ChangeStream {
   readonly #name: string;
   readonly #shapes = new Map<number, string>();
   readonly #ignored = new Set<number>();
-  readonly #told = (): void => this.#lookAlive();
   #parse: (data: Buffer) => Message = () => {
     throw new Error('the stream has not begun');
   };
@@ -151,7 +151,7 @@ export class ChangeStream {
     const failure = await this.#database.within(Promise.race([started, ended]), START_MS_MAX);
     if (failure !== null) throw failure;
     void ended.then((error) => this.#break(error));
-    this.#timer = setInterval(this.#told, DATABASE_HEARTBEAT_MS).unref();
+    this.#timer = setInterval(() => this.#lookAlive(), DATABASE_HEARTBEAT_MS).unref();
     this.#database.unref();
   }
 
@@ -174,37 +174,43 @@ export class ChangeStream {
   }
 
   /**
-   * Resolves once every transaction that was committed before `moment` was received. The server is asked for its
-   * position until it has passed the moment's. An open transaction may hold the position back. Then three steps show
-   * that everything was received. Two answers after the moment show that the server process woke after it: before the
-   * first, the process may already have decided to sleep. The process sleeps again, so it has read the whole log. One
-   * more answer comes behind everything that it sent before.
+   * Resolves once everything that was committed before `end` was received. There are two proofs:
+   *
+   * 1. The server reports a position at or after `end`.
+   * 2. The sender was idle after `end`. An open transaction can hold the reported position back, so the first proof may
+   *    never come. The sender counts as idle after `end` if
+   *    a. it answered twice after `end`: before its first answer, it may have decided to wait without reading on;
+   *    b. then another connection saw it idle;
+   *    c. it answered once more. This answer comes behind all that it sent before.
+   *
+   * @param look asks another connection for the state of the sender
    */
-  async reached(moment: Moment, look: (pid: number) => Promise<ProcessState>): Promise<void> {
-    let answers = 0;
-    let sleptAt: bigint | null = null;
-    for (let pauseMs = ASK_PAUSE_MS_MIN; this.#position < moment.lsn; ) {
-      const kept = new Promise<void>((resolve) => {
-        this.#onKeepalive = resolve;
-      });
-      this.#acknowledge(true);
-      // A server that falls silent is noticed by #lookAlive. One that still sends changes may answer late.
-      await kept;
-      if (this.#isClosed)
-        throw (
-          this.#fault ??
-          new LecternError('source-unreadable', `cannot read ${this.#name}: the stream of changes was lost`)
-        );
-      if (sleptAt !== null && this.#answeredAt > sleptAt) return;
-      if (this.#answeredAt > moment.at) answers++;
-      if (sleptAt === null && answers >= 2) {
-        const { sleeps, at } = await look(this.#pid);
-        if (sleeps) sleptAt = at;
+  async receiveUntil(end: LogPosition, look: (pid: number) => Promise<SenderState>): Promise<void> {
+    let answersAfterEnd = 0;
+    let idleAt: bigint | null = null;
+    for (let pauseMs = ASK_PAUSE_MS_MIN; this.#position < end.lsn; ) {
+      await this.#askPosition();
+      if (idleAt !== null && this.#answeredAt > idleAt) return;
+      if (this.#answeredAt > end.at) answersAfterEnd++;
+      if (idleAt !== null || answersAfterEnd < 2) continue;
+      const { isIdle, at } = await look(this.#pid);
+      if (isIdle) {
+        idleAt = at;
+        continue;
       }
-      if (sleptAt !== null || answers < 2) continue;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
       pauseMs = Math.min(2 * pauseMs, ASK_PAUSE_MS_MAX);
     }
+  }
+
+  /** Resolves with the next report of the position. #lookAlive notices a server that falls silent. */
+  async #askPosition(): Promise<void> {
+    const reported = new Promise<void>((resolve) => {
+      this.#onKeepalive = resolve;
+    });
+    this.#acknowledge(true);
+    await reported;
+    if (this.#isClosed) throw this.#fault ?? failureOf(null, this.#name);
   }
 
   close(): void {
@@ -330,5 +336,3 @@ export class ChangeStream {
     this.#connection.sendCopyFromChunk(update);
   }
 }
-
-const START_MS_MAX = 30_000;

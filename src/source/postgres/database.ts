@@ -17,7 +17,6 @@ import type { PostgresAddress, PostgresHost } from './postgres-address.js';
 export interface DatabaseOptions {
   /** For messages. */
   readonly name: string;
-  readonly passwordFile?: string | undefined;
   /** Longest time until a connection is ready, or until a statement has an answer. */
   readonly answerMsMax: number;
   readonly signal?: AbortSignal | undefined;
@@ -168,7 +167,7 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         // The types require a text, although there may be no password.
         password: () => {
           login?.check();
-          return passwordFor(address, place, options.passwordFile) as Promise<string>;
+          return passwordFor(address, place) as Promise<string>;
         },
         ssl,
         sslnegotiation: ssl === false ? 'postgres' : address.sslnegotiation,
@@ -341,24 +340,20 @@ function readCertificate(path: string): Promise<string> {
 const OPEN_TO_OTHERS = 0o077;
 
 /**
- * The password for one host: from a file with only the password, from the address, or from a libpq password
+ * The password for one host: from the address, which may name a file with only the password, or from a libpq password
  * file. Files are read at each connection, so a new password needs no restart. Undefined if there is no
  * password.
  *
  * @throws LecternError `source-unreadable` if a named file cannot be read
  */
-async function passwordFor(
-  address: PostgresAddress,
-  place: PostgresHost,
-  passwordFile: string | undefined,
-): Promise<string | undefined> {
-  if (passwordFile !== undefined) {
-    const [line = ''] = (await readSecretFile(passwordFile, false)).split(/\r?\n/);
-    if (line === '') throw unreadable(passwordFile, 'its first line is empty; expected the password');
+async function passwordFor(address: PostgresAddress, place: PostgresHost): Promise<string | undefined> {
+  const { password, passfile } = address;
+  if (password?.startsWith('file:')) {
+    const file = password.slice('file:'.length);
+    const [line = ''] = (await readSecretFile(file, false)).split(/\r?\n/);
+    if (line === '') throw unreadable(file, 'its first line is empty; expected the password');
     return line;
   }
-  const { password, passfile } = address;
-  if (password?.startsWith('file:')) return passwordFor(address, place, password.slice('file:'.length));
   if (password !== null) return password;
   const path = passfile ?? join(homedir(), '.pgpass');
   if (passfile === null && !existsSync(path)) return undefined;

@@ -2,18 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { LecternError } from '../../errors.js';
 import {
   DATABASE_HEARTBEAT_MS,
-  DATABASE_RETRY_MS_MAX,
-  DATABASE_RETRY_MS_MIN,
   FOLLOWED_BYTES_MAX,
   FOLLOWED_CHANGES_MAX,
   FOLLOWED_ROWS_AT_ONCE,
   FOLLOWED_SILENT_MS_MAX,
-  retryPauseMs,
   UPSTREAM_HEADERS_MS_MAX,
 } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import type { FollowState } from '../../model/source-state.js';
-import type { RecordLoadOptions, RecordWatch } from '../records.js';
+import type { RecordLoadOptions } from '../records.js';
 import { ChangeStream, parseLsn } from './change-stream.js';
 import { Database } from './database.js';
 import { failureOf, Hang } from './database-failure.js';
@@ -51,7 +48,7 @@ const SERVER_CLOCK = '((extract(epoch FROM clock_timestamp()) - 946684800) * 100
 const LOG_END = `(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
   WHEN current_setting('synchronous_commit') = 'off' THEN pg_current_wal_insert_lsn() ELSE pg_current_wal_flush_lsn() END)::text`;
 /** $1 is a process, $2 a position of the log, $3 the SERVER_CLOCK at that position. The clock is read last. */
-const PROCESS_STATE = `SELECT (SELECT coalesce(wait_event, '') FROM pg_stat_activity WHERE pid = $1) AS waits,
+const SENDER_STATE = `SELECT (SELECT coalesce(wait_event, '') FROM pg_stat_activity WHERE pid = $1) AS waits,
   CASE WHEN pg_is_in_recovery() THEN true WHEN pg_current_wal_flush_lsn() >= $2::pg_lsn THEN true
     ELSE ${SERVER_CLOCK}::int8 - $3::int8 > 3000000 * extract(epoch FROM current_setting('wal_writer_delay')::interval) END AS "isOnDisk",
   ${SERVER_CLOCK} AS at`;
@@ -69,7 +66,7 @@ interface SnapshotFacts {
   readonly snapshot: string | null;
 }
 
-interface ServerProcess {
+interface SenderRow {
   readonly waits: string | null;
   readonly isOnDisk: boolean;
   readonly at: string;
@@ -103,19 +100,19 @@ export class PostgresFollower {
   readonly #rules: ReadRules;
   readonly #address: PostgresAddress;
   readonly #name: string;
+  readonly #onChange: () => void;
   #session: Session | null = null;
-  #onChange: (() => void) | null = null;
   #timer: NodeJS.Timeout | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
-  #failures = 0;
-  #beganMs = 0;
-  /** Faults of the server since the last session that stayed open. */
-  #faults = 0;
   /** A fault of the server or the network that ended the last session; the next load reports it. */
   #lost: LecternError | null = null;
 
-  /** @throws LecternError `option-invalid` */
-  constructor(spec: PostgresSpec, rules: ReadRules) {
+  /**
+   * @param onChange is called after each commit that changed a table, and when the session has ended
+   * @throws LecternError `option-invalid`
+   */
+  constructor(spec: PostgresSpec, rules: ReadRules, onChange: () => void) {
+    this.#onChange = onChange;
     this.#spec = spec;
     this.#rules = rules;
     this.#address = checkPostgresSpec(spec);
@@ -124,49 +121,28 @@ export class PostgresFollower {
 
   state: FollowState = { lastCommitMs: null, waitingSinceMs: null, wholeReads: [] };
 
-  /** Calls back after each commit that changed a table, and when to try a failed load again. */
-  watch(onChange: () => void): RecordWatch {
-    this.#onChange = onChange;
-    return {
-      close: () => {
-        this.#onChange = null;
-        this.#leave();
-      },
-    };
-  }
-
-  /** Makes one load at a time. After a failure, the watch later asks for another load. */
-  async next(options: RecordLoadOptions): Promise<FollowedLoad> {
-    if (this.#onChange === null)
-      return { whole: { ...this.#spec, follow: false }, version: null, async end() {} };
+  /** Makes one load at a time. A failure ends the session, and the caller tries again later. */
+  async next(versions: Versions): Promise<FollowedLoad> {
     try {
       const lost = this.#lost;
       this.#lost = null;
-      if (lost !== null) {
-        this.#faults++;
-        throw lost;
-      }
-      const session = this.#session ?? (await this.#begin(options.signal));
-      const load = (await this.#load(session, options)) ?? (await this.#loadAnew(options));
-      if (!('whole' in load)) this.#failures = 0;
-      return load;
+      if (lost !== null) throw lost;
+      const load = await this.#load(this.#session ?? (await this.#begin()), versions);
+      if (load !== null) return load;
+      this.#leave();
+      const again = await this.#load(await this.#begin(), versions);
+      // The table was altered again meanwhile, which the next load sees.
+      if (again === null) throw new Error('the table is being altered');
+      return again;
     } catch (error) {
-      this.#retry();
+      this.#leave();
       throw error;
     }
   }
 
-  async #loadAnew(options: RecordLoadOptions): Promise<FollowedLoad> {
-    this.#leave();
-    const load = await this.#load(await this.#begin(options.signal), options);
-    // The table was altered again meanwhile, which the next load sees.
-    if (load === null) throw new Error('the table is being altered');
-    return load;
-  }
-
-  async #begin(signal: AbortSignal): Promise<Session> {
-    const { passwordFile, headersMsMax: answerMsMax = UPSTREAM_HEADERS_MS_MAX } = this.#spec;
-    const options = { name: this.#name, passwordFile, answerMsMax, signal };
+  async #begin(): Promise<Session> {
+    const answerMsMax = this.#spec.headersMsMax ?? UPSTREAM_HEADERS_MS_MAX;
+    const options = { name: this.#name, answerMsMax };
     const reader = (await Database.open(this.#address, options)).unref();
     try {
       const rows = await describeRows(reader, this.#spec, this.#name);
@@ -182,7 +158,7 @@ export class PostgresFollower {
           const lastCommitMs = Math.abs(atMs) <= DATE_MS_MAX ? atMs : null;
           const waitingSinceMs = this.state.waitingSinceMs ?? Date.now();
           this.state = { ...this.state, lastCommitMs, waitingSinceMs };
-          this.#onChange?.();
+          this.#onChange();
         },
         unknown: (oid) => void this.#look(oid),
         broken: (error) => {
@@ -198,7 +174,6 @@ export class PostgresFollower {
       reader.client.once('end', () => {
         if (this.#session === session) this.#broken(failureOf(reader.lost, this.#name));
       });
-      this.#beganMs = performance.now();
       this.#lookTimer = setInterval(() => void this.#lookAlive(session), DATABASE_HEARTBEAT_MS).unref();
       return session;
     } catch (error) {
@@ -228,11 +203,11 @@ export class PostgresFollower {
     const seen = parseSnapshot(facts.seen);
     if (isWhole) return this.#readWhole(session, seen, String(facts.snapshot), state);
     const { lsn, at } = facts;
-    await stream.reached({ lsn: parseLsn(lsn), at: BigInt(at) }, async (pid) => {
-      const [state] = await reader.query<ServerProcess>(PROCESS_STATE, [pid, lsn, at]);
+    await stream.receiveUntil({ lsn: parseLsn(lsn), at: BigInt(at) }, async (pid) => {
+      const [sender] = await reader.query<SenderRow>(SENDER_STATE, [pid, lsn, at]);
       // A pooler hides the process.
-      const waits = (state?.waits ?? WAITS_FOR_LOG).toLowerCase() === WAITS_FOR_LOG;
-      return { sleeps: waits && state?.isOnDisk === true, at: BigInt(state?.at ?? 0) };
+      const waits = (sender?.waits ?? WAITS_FOR_LOG).toLowerCase() === WAITS_FOR_LOG;
+      return { isIdle: waits && sender?.isOnDisk === true, at: BigInt(sender?.at ?? 0) };
     });
     // Meanwhile the stream may have reported more keys than are kept.
     if (pending.isWhole) {
@@ -258,8 +233,8 @@ export class PostgresFollower {
   async #endRead({ reader, plan, pending }: Session, before: TableState): Promise<boolean> {
     await reader.query('COMMIT');
     const after = await stateOf(reader, plan.relations);
-    if (!pending.hasUnseen) this.state = { ...this.state, waitingSinceMs: null };
-    this.#tellUnseen(pending);
+    if (pending.hasUnseen) this.#tellIn(UNSEEN_MS);
+    else this.state = { ...this.state, waitingSinceMs: null };
     return after?.structure === before.structure && after.files === before.files;
   }
 
@@ -277,15 +252,13 @@ export class PostgresFollower {
       whole: { ...spec, follow: false, snapshot },
       version: `${origin} ${session.version}`,
       end: async (isGood) => {
-        if (!isGood) return this.#retry();
         let isSame = false;
         try {
-          isSame = await this.#endRead(session, state);
+          isSame = isGood && (await this.#endRead(session, state));
         } finally {
-          if (isSame) this.#failures = 0;
-          else this.#retry();
+          if (!isSame) this.#leave();
         }
-        if (isSame) return;
+        if (isSame || !isGood) return;
         throw new LecternError(
           'source-unreadable',
           `cannot read ${this.#name}: it was altered while it was read`,
@@ -326,18 +299,13 @@ export class PostgresFollower {
     return { chunks, ids, removals };
   }
 
-  /** Asks for another load if the stream reported changes that the snapshot does not see yet. */
-  #tellUnseen(pending: PendingChanges): void {
-    if (pending.hasUnseen) this.#tellIn(UNSEEN_MS);
-  }
-
   /** Checks whether the table was altered, or has a partition that is not followed. */
   async #look(oid: number | null): Promise<void> {
     const session = this.#session;
     if (session === null) return;
     const state = await stateOf(session.reader, session.plan.relations).catch(() => undefined);
     if (this.#session !== session) return;
-    if (state?.structure !== session.plan.structure) this.#onChange?.();
+    if (state?.structure !== session.plan.structure) this.#onChange();
     else if (oid !== null) session.stream.ignore(oid);
   }
 
@@ -365,16 +333,9 @@ export class PostgresFollower {
     session?.reader.close();
   }
 
-  #retry(): void {
-    this.#leave();
-    if (performance.now() - this.#beganMs > DATABASE_RETRY_MS_MAX) this.#faults = 0;
-    const failures = Math.max(++this.#failures, this.#faults + 1);
-    this.#tellIn(retryPauseMs(failures, DATABASE_RETRY_MS_MAX, DATABASE_RETRY_MS_MIN));
-  }
-
   #tellIn(ms: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#onChange?.(), ms).unref();
+    this.#timer = setTimeout(this.#onChange, ms).unref();
   }
 }
 

@@ -11,8 +11,6 @@ export interface RowsSpec {
 
 /** How a database is read. */
 export interface PostgresOptions extends RowsSpec {
-  /** A file with the password, read at each connection. Default: the address, PGPASSWORD, PGPASSFILE or ~/.pgpass. */
-  readonly passwordFile?: string | undefined;
   /** A cheap SELECT. While its rows are the same, the data counts as unchanged. Default: each load reads all. */
   readonly versionQuery?: string | undefined;
   /** Follow the table, or the tables of the query, by logical replication. Default false. */

@@ -28,13 +28,7 @@ export function postgresSource(spec: PostgresSpec): Source {
     async load(sink, options = {}) {
       options.signal?.throwIfAborted();
       const answerMsMax = spec.headersMsMax ?? UPSTREAM_HEADERS_MS_MAX;
-      const { passwordFile } = spec;
-      const database = await Database.open(address, {
-        name,
-        passwordFile,
-        answerMsMax,
-        signal: options.signal,
-      });
+      const database = await Database.open(address, { name, answerMsMax, signal: options.signal });
       try {
         return await loadRows(database, spec, name, sink, options);
       } catch (error) {
