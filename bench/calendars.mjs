@@ -1,55 +1,11 @@
 /**
- * Compares loading a calendar with only parsing it by ical.js; both take turns in one process. Also measures
- * how long recurrence rules take. Needs a build.
+ * How long recurrence rules take, beside rrule-temporal. Needs a build.
  *
- *     node bench/calendars.mjs [events] [rounds]
+ *     node bench/calendars.mjs
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import ICAL from 'ical.js';
 import { RRuleTemporal } from 'rrule-temporal';
 import { CalendarReader } from '../dist/source/calendar/calendar-reader.js';
 import { FieldTable } from '../dist/source/field-map.js';
-import { fileSource } from '../dist/source/file.js';
-import { loadImage } from '../dist/thread/load-image.js';
-import { calendarText } from './parts/calendar-text.mjs';
-import { spreadOf } from './statistics.mjs';
-
-const EVENTS = Number(process.argv[2] ?? 50_000);
-const ROUNDS = Number(process.argv[3] ?? 5);
-
-async function cpuMs(task) {
-  const before = process.cpuUsage();
-  await task();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
-}
-
-const show = ({ median, min, max }) => `${median.toFixed(2)} (${min.toFixed(2)} to ${max.toFixed(2)})`;
-
-async function compareLoads(folder) {
-  for (const isZoned of [false, true]) {
-    const file = join(folder, 'calendar.ics');
-    const text = calendarText(EVENTS, isZoned);
-    writeFileSync(file, text);
-    const parses = [];
-    const loads = [];
-    const load = async () => {
-      const { image } = await loadImage(fileSource(file), { identifiers: 'uuid' });
-      if (image.summary.events !== EVENTS) throw new Error(`${image.summary.events} events were loaded`);
-    };
-    for (let round = 0; round < ROUNDS; round++) {
-      parses.push(await cpuMs(() => ICAL.parse(text)));
-      loads.push(await cpuMs(load));
-    }
-    const name = isZoned ? 'with TZID' : 'in UTC';
-    console.log(`${EVENTS} events ${name}, ${(text.length / 1e6).toFixed(1)} MB`);
-    console.log(`  ical.js parses in   ${show(spreadOf(parses))} ms of CPU`);
-    console.log(`  Lectern loads in    ${show(spreadOf(loads))} ms of CPU`);
-    console.log(`  ratio               ${show(spreadOf(loads.map((ms, n) => ms / parses[n])))}`);
-  }
-}
 
 const RULES = [
   ['FREQ=WEEKLY;BYDAY=MO,WE', '20250901T080000Z'],
@@ -108,10 +64,4 @@ function compareRules() {
   }
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'lectern-calendars-'));
-try {
-  compareRules();
-  await compareLoads(folder);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+compareRules();
