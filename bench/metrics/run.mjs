@@ -1,57 +1,35 @@
 /**
- * The cost of counting: alone in one thread, and as server processor time per request with and without the
- * admin listener. Two servers without it show the noise.
+ * The cost of counting: alone in one thread, and as server processor time per request with and without the admin
+ * listener. Two servers without it show the noise. Three processes take turns within each round.
  *
- *     npm run bench:metrics -- [--quick] [--events 100000] [--rounds 15] [--amount 8000] [--json <file>]
- *
- * Three processes take turns within each round.
+ *     npm run bench:metrics -- [--rounds <n>] [--seconds <s>] [--quick] [--json <file>]
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { CELL, routeNumber } from '../../dist/metrics/cells.js';
 import { Meter } from '../../dist/metrics/meter.js';
+import { provenanceOf } from '../../scripts/provenance.mjs';
 import { conditional } from '../answers.mjs';
-import { Program, startServer } from '../measure.mjs';
-import { readOptions } from '../options.mjs';
-import { runOnce } from '../rounds.mjs';
-import { readEvents, Sets } from '../sets.mjs';
-import { spreadOf } from '../statistics.mjs';
+import { MEASURED, textOf } from '../results-file.mjs';
+import { rowOf, tellEnd } from '../rows.mjs';
+import { SECRET, Session } from '../session.mjs';
+import { readEvents } from '../sets.mjs';
+import { settingsOf } from '../settings.mjs';
 import { workloadsOf } from '../workloads.mjs';
 
-const HELP = `npm run bench:metrics -- [options]
-
-  --quick         shows that the bench works: a small set, short rounds
-  --events <n>    events of the generated set, 100,000 by default
-  --rounds <n>    rounds of each measurement, 15 by default
-  --amount <n>    requests of one round of one server, 8,000 by default
-  --json <file>   file for the results
-`;
-const given = readOptions(HELP, {
-  quick: { type: 'boolean', default: false },
-  events: { type: 'string' },
-  rounds: { type: 'string' },
-  amount: { type: 'string' },
-  json: { type: 'string' },
-});
-const settings = {
-  events: Number(given.events ?? (given.quick ? 10_000 : 100_000)),
-  rounds: Number(given.rounds ?? (given.quick ? 2 : 15)),
-  // The same for all servers, because the requests of a round share the cost of its connections.
-  amount: Number(given.amount ?? (given.quick ? 500 : 8_000)),
-  warmUp: given.quick ? 1_000 : 40_000,
-  requests: given.quick ? 5_000 : 50_000,
-  connections: 64,
-};
-const SECRET = 'a secret for the bench, of 32 bytes or more';
 const COUNTED = 300_000;
-const NAMES = ['without', 'without again', 'with metrics'];
-const WORKLOADS = /^(?:hot URL|filter \+ window|304)$/;
+const COUNTING_RUNS = 9;
+const REQUESTS = 50_000;
+const SERVERS = [
+  { name: 'without', options: {} },
+  { name: 'without again', options: {} },
+  { name: 'with metrics', options: { adminPort: 0 } },
+];
+const WORKLOADS = ['hot URL', 'filter + window', '304'];
 
-/** Processor time to count one request, alone, in nanoseconds: the least of several runs. */
+/** Processor time to count one request, alone, in nanoseconds, in several runs. */
 function countingNs() {
   const meter = new Meter();
-  const runs = Array.from({ length: 9 }, () => {
+  return Array.from({ length: COUNTING_RUNS }, () => {
     const before = process.cpuUsage();
     for (let n = 0; n < COUNTED; n++) {
       const beganMs = performance.now();
@@ -62,71 +40,41 @@ function countingNs() {
     const { user, system } = process.cpuUsage(before);
     return ((user + system) * 1000) / COUNTED;
   });
-  return spreadOf(runs);
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-'));
-const load = Program.start('./load.mjs');
-const servers = [];
+const isQuick = process.argv.includes('--quick');
+const usual = isQuick ? [] : ['--rounds', '15', '--seconds', '0.3'];
+const given = settingsOf(['--launches', '1', '--no-peers', ...usual, ...process.argv.slice(2)]);
+const settings = isQuick ? given : { ...given, requests: REQUESTS };
+const about = provenanceOf(MEASURED, 'loadBefore');
+const session = new Session(settings);
+const add = (name, unit, values) =>
+  session.add(rowOf({ group: 'counting', name, set: 'medium', unit, target: null }, values));
 try {
-  const counting = countingNs();
-  const ns = ({ median, min, max }) => `${median.toFixed(0)} ns (${min.toFixed(0)} to ${max.toFixed(0)})`;
-  console.log(`counting one request, by itself: ${ns(counting)}`);
-  const source = await new Sets(folder, { medium: settings.events }).file('medium');
-  const workloads = workloadsOf(readEvents(source), {
-    secret: SECRET,
-    count: settings.requests,
-    seed: 1,
-  });
-  for (const options of [{}, {}, { adminPort: 0 }])
-    servers.push(await startServer('./servers/lectern.mjs', source, SECRET, JSON.stringify(options)));
-  const rows = [];
-  for (const { name, requests: made, expect304 } of workloads.filter(({ name }) => WORKLOADS.test(name))) {
-    const requests = expect304 ? await conditional(servers[0].port, made) : made;
-    await load.ask({ requests, as: name }, 'taken');
-    const contestants = servers.map((server, n) => ({
-      name: NAMES[n],
-      server,
-      as: name,
-      connections: settings.connections,
-      expect304,
-    }));
-    const rounds = contestants.map(() => []);
-    for (const contestant of contestants) await runOnce(load, contestant, settings.warmUp);
-    for (let round = 0; round < settings.rounds; round++) {
-      // Forward and backward order, so that a steady trend favours no server.
-      const order = round % 2 === 0 ? contestants : contestants.toReversed();
-      for (const contestant of order) {
-        rounds[contestants.indexOf(contestant)].push(await runOnce(load, contestant, settings.amount));
-      }
+  add('counting one request, alone', 'ns', countingNs());
+  const source = await session.sets.file('medium');
+  const { requests: count, seed, connections } = settings;
+  const workloads = workloadsOf(readEvents(source), { secret: SECRET, count, seed });
+  const servers = [];
+  for (const { options } of SERVERS) servers.push(await session.startLectern(source, options));
+  for (const name of WORKLOADS) {
+    const { requests, expect304 } = workloads.find((each) => each.name === name);
+    await session.give(name, expect304 ? await conditional(servers[0].port, requests) : requests);
+    const contestants = SERVERS.map((each, n) => {
+      return { name: each.name, server: servers[n], as: name, connections, expect304 };
+    });
+    const rounds = await session.measure({ name, set: 'medium' }, contestants);
+    const [without, ...others] = SERVERS.map((each) => rounds.get(each.name));
+    for (const [n, runs] of others.entries()) {
+      const ratios = runs.map(({ cpuMicros }, round) => cpuMicros / without[round].cpuMicros);
+      add(`${name}, ${SERVERS[n + 1].name} against without`, 'ratio', ratios);
     }
-    const [without, again, counting] = rounds;
-    const ratios = (runs) => spreadOf(runs.map((each, round) => each.cpuMicros / without[round].cpuMicros));
-    const least = (runs) => Math.min(...runs.map((each) => each.cpuMicros));
-    const row = {
-      workload: name,
-      least: [without, again, counting].map(least),
-      micros: spreadOf(without.map((each) => each.cpuMicros)),
-      counting: ratios(counting),
-      noise: ratios(again),
-    };
-    rows.push(row);
-    const show = ({ median, q1, q3 }) => `${median.toFixed(3)} (${q1.toFixed(3)} to ${q3.toFixed(3)})`;
-    console.log(
-      `${name.padEnd(18)} ${row.micros.median.toFixed(1)} µs; with metrics ${show(row.counting)} times; ` +
-        `without again ${show(row.noise)}; least of all rounds: ` +
-        `${row.least.map((each) => each.toFixed(1)).join(', ')} µs without, without again, with`,
-    );
   }
-  const results = {
-    machine: { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version },
-    settings,
-    countingNs: counting,
-    rows,
-  };
-  if (given.json !== undefined) writeFileSync(given.json, `${JSON.stringify(results, null, 2)}\n`);
 } finally {
-  for (const { program } of servers) await program.end();
-  await load.end();
-  rmSync(folder, { recursive: true, force: true });
+  await session.end();
+}
+session.say(tellEnd(session.rows, isQuick, Math.round(performance.now() / 1000)));
+if (settings.json !== undefined) {
+  const { rows, measurements } = session;
+  writeFileSync(settings.json, textOf({ ...about, settings, rows, measurements }));
 }
