@@ -8,8 +8,10 @@ import { LAYOUTS_MAX, type ListLayout, NO_ROOM, type RowLayout, scratchForRows }
 import type { ListPicks, ListRef, Selection } from './selection.js';
 import type { LazyPiece } from './slices.js';
 
-/** How many lists an insertion checks to make room. */
-const EVICTION_STEPS_MAX = 8;
+/** How many lists in use an insertion passes, at most, to make room. */
+const LISTS_PASSED_MAX = 8;
+/** A list is in use for this many requests per list of the cache after each of its own. */
+const REQUESTS_IN_USE_PER_LIST = 8;
 
 /** All rows are kept in a format only if their JSON takes at most this share of the cache. */
 const KEPT_ROWS_SHARE_MAX = 1 / 2;
@@ -29,6 +31,8 @@ interface Bucket {
   readonly entries: (CachedList | undefined)[];
   /** Rows gathered from the arena so far, by code. */
   readonly gathered: Uint32Array;
+  /** The number of the request that gathered the first of them. */
+  readonly gatheredSince: Float64Array;
 }
 
 interface CachedList {
@@ -36,7 +40,8 @@ interface CachedList {
   readonly code: number;
   readonly keyRows: KeyRows;
   readonly bytes: number;
-  used: boolean;
+  /** The number of the last request that used the list. */
+  usedAt: number;
 }
 
 /**
@@ -44,8 +49,10 @@ interface CachedList {
  * its MessagePack rows are made once.
  *
  * A list is added when the number of its rows gathered so far reaches its length. So the cost is at most
- * twice the minimum. A full cache drops lists unused since their last check (CLOCK). If all checked lists
- * were in use, the new list is not added, and its gathered rows are counted again from 0.
+ * twice the minimum. In a full cache, a new list takes the place of lists that no request has used since its
+ * rows began to be gathered, nor in REQUESTS_IN_USE_PER_LIST requests for each kept list. So lists in use are not
+ * exchanged for others like them, and lists of a format that nobody asks for any more soon leave. If there is no
+ * room, the new list is not added, and its gathered rows are counted again from 0.
  */
 export class RowCache {
   readonly #rows: Rows;
@@ -65,6 +72,11 @@ export class RowCache {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** The number of the present request. */
+  get #request(): number {
+    return this.hits + this.misses;
   }
 
   get listCount(): number {
@@ -99,15 +111,17 @@ export class RowCache {
    */
   find(origin: ListPicks, layout: RowLayout, count: number): KeyRows[] | null {
     const found: KeyRows[] = [];
+    const request = this.#request;
     let mayAdd = true;
     for (const [n, list] of origin.lists.entries()) {
       const bucket = this.#bucketOf(list.field, layout);
       const entry = bucket.entries[list.code];
       if (entry !== undefined) {
-        entry.used = true;
+        entry.usedAt = request;
         found.push(entry.keyRows);
         continue;
       }
+      if (bucket.gathered[list.code] === 0) bucket.gatheredSince[list.code] = request;
       bucket.gathered[list.code]! += entriesOf(origin, n, count);
       if (!mayAdd || bucket.gathered[list.code]! < list.field.postingCount(list.code)) continue;
       mayAdd = false;
@@ -122,7 +136,7 @@ export class RowCache {
 
   /** Takes unchanged lists from the cache of an earlier snapshot, which is then empty. */
   takeOver(before: RowCache, changes: readonly FieldChange[]): void {
-    for (const { bucket, code, keyRows, bytes, used } of before.#clock) {
+    for (const { bucket, code, keyRows, bytes } of before.#clock) {
       if (bucket.layout.isOfSnapshot || this.#bytes + bytes > this.#bytesMax) continue;
       const change = changes[bucket.field]!;
       const present = this.#bucketOf(change.after, bucket.layout);
@@ -133,7 +147,7 @@ export class RowCache {
         present.gathered[codeAfter] = change.after.postingCount(codeAfter);
         continue;
       }
-      const entry = { bucket: present, code: codeAfter, keyRows, bytes, used };
+      const entry = { bucket: present, code: codeAfter, keyRows, bytes, usedAt: 0 };
       present.entries[codeAfter] = entry;
       this.#clock.push(entry);
       this.#bytes += bytes;
@@ -149,47 +163,53 @@ export class RowCache {
       layout,
       entries: new Array(size).fill(undefined),
       gathered: new Uint32Array(size),
+      gatheredSince: new Float64Array(size),
     };
     return this.#buckets[place];
   }
 
-  /** Null if the list is too long or there is no room. */
+  /** Null if the list is too long or there is no room. Room is made before rows are written: writing costs more than looking. */
   #add(bucket: Bucket, { field, code }: ListRef): KeyRows | null {
     const rows = this.#rows;
+    const since = bucket.gatheredSince[code]!;
     bucket.gathered[code] = 0;
     const ordinals = field.postings.subarray(field.start[code]!, field.start[code + 1]!);
-    const startBytes = Uint32Array.BYTES_PER_ELEMENT * (ordinals.length + 1);
-    const bytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - ENTRY_BYTES) - startBytes;
-    if (bytesMax < 0) return null;
+    const besides = ENTRY_BYTES + Uint32Array.BYTES_PER_ELEMENT * (ordinals.length + 1);
+    const bytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - besides);
     const start = new Uint32Array(ordinals.length + 1);
     const { layout } = bucket;
+    // Rows without known lengths are about as long as their JSON.
+    const isFitting = addLengths(rows[layout.sums ?? 'start'], ordinals, start, bytesMax);
+    if (!isFitting || !this.#makeRoom(besides + start[ordinals.length]!, since)) return null;
     const written = layout.sums === null ? writeUnmeasured(rows, ordinals, layout, start) : null;
-    const isMeasured =
-      layout.sums === null ? written !== null : addLengths(rows[layout.sums], ordinals, start, bytesMax);
-    if (!isMeasured) return null;
+    if (layout.sums === null && written === null) return null;
     const rowBytes = start[ordinals.length]!;
-    const bytes = ENTRY_BYTES + startBytes + rowBytes;
-    if (rowBytes > bytesMax || !this.#makeRoom(bytes)) return null;
+    const bytes = besides + rowBytes;
+    if (rowBytes > bytesMax || !this.#makeRoom(bytes, since)) return null;
     const keyRows = { bytes: Buffer.allocUnsafeSlow(rowBytes), start };
     if (written !== null) written.copy(keyRows.bytes, 0, 0, rowBytes);
     else {
       let at = 0;
       for (const ordinal of ordinals) at = layout.write(rows, ordinal, keyRows.bytes, at);
     }
-    const entry = { bucket, code, keyRows, bytes, used: false };
+    const entry = { bucket, code, keyRows, bytes, usedAt: this.#request };
     bucket.entries[code] = entry;
     this.#clock.push(entry);
     this.#bytes += bytes;
     return keyRows;
   }
 
-  #makeRoom(bytes: number): boolean {
-    for (let step = 0; this.#bytes + bytes > this.#bytesMax; step++) {
-      if (step === EVICTION_STEPS_MAX || this.#clock.length === 0) return false;
+  /** Drops lists that are not in use. @param since requests from this number on use their lists */
+  #makeRoom(bytes: number, since = Number.POSITIVE_INFINITY): boolean {
+    const inUseFrom = Math.min(since, this.#request - REQUESTS_IN_USE_PER_LIST * this.#clock.length);
+    let passed = 0;
+    // Terminates: each round drops a list or passes one.
+    while (this.#bytes + bytes > this.#bytesMax) {
+      if (passed === LISTS_PASSED_MAX || this.#clock.length === 0) return false;
       if (this.#hand >= this.#clock.length) this.#hand = 0;
       const entry = this.#clock[this.#hand]!;
-      if (entry.used) {
-        entry.used = false;
+      if (entry.usedAt >= inUseFrom) {
+        passed++;
         this.#hand++;
         continue;
       }

@@ -4,6 +4,7 @@ import { test } from 'tap';
 import { JSON_LAYOUT } from '../../src/answer/json.js';
 import { MESSAGE_PACK_LAYOUT } from '../../src/answer/msgpack.js';
 import { RowCache } from '../../src/answer/row-cache.js';
+import type { ListLayout, RowLayout } from '../../src/answer/row-layout.js';
 import { type ParameterPairs, SnapshotView } from '../../src/answer/view.js';
 import { generateEvents } from '../../src/cli/generate/events.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
@@ -152,6 +153,63 @@ test('the cache stays within its bound in bytes, and keeps used lists', (t) => {
     }
   }
   t.ok(lists > 1 && lists < field.dictionary.size, `${lists} of ${field.dictionary.size} lists`);
+  t.end();
+});
+
+/** A layout without known lengths that counts the rows it writes. */
+function countingLayout(number: number) {
+  const counted = { rows: 0 };
+  const layout: ListLayout = {
+    number,
+    sums: null,
+    write(rows, ordinal, target, offset) {
+      counted.rows++;
+      return JSON_LAYOUT.write(rows, ordinal, target, offset);
+    },
+  };
+  return { layout, counted };
+}
+
+/** Asks for half of each list in turn. @returns how many of the last requests of each list were hits */
+function askForAll(cache: RowCache, layout: RowLayout, rounds: number): number {
+  const field = snapshot.field('studyGroup');
+  let hits = 0;
+  for (let round = 1; round <= rounds; round++) {
+    for (let code = 0; code < field.dictionary.size; code++) {
+      const half = Math.ceil(field.postingCount(code) / 2);
+      const isHit = cache.find(originOf(snapshot, code), layout, half) !== null;
+      if (round === rounds && isHit) hits++;
+    }
+  }
+  return hits;
+}
+
+test('lists of a format that is asked for no more make room for those of another', (t) => {
+  const { size } = snapshot.field('studyGroup').dictionary;
+  const whole = new RowCache(snapshot.rows, 100_000_000);
+  const { layout } = countingLayout(3);
+  t.equal(askForAll(whole, layout, 3), size);
+  // Room for the lists of one format, with hardly more.
+  const cache = new RowCache(snapshot.rows, Math.ceil(whole.bytes * 1.1));
+  for (const number of [0, 1, 2, 3, 4]) {
+    const other = countingLayout(number);
+    const hits = askForAll(cache, other.layout, 16);
+    t.ok(hits > 0.9 * size, `format ${number}: ${hits} of ${size} lists`);
+    t.ok(other.counted.rows < 1.2 * snapshot.eventCount, `${other.counted.rows} rows were written once`);
+  }
+  t.end();
+});
+
+test('a list for which there is no room is not written', (t) => {
+  const { size } = snapshot.field('studyGroup').dictionary;
+  const whole = new RowCache(snapshot.rows, 100_000_000);
+  const { layout, counted } = countingLayout(3);
+  askForAll(whole, layout, 3);
+  const cache = new RowCache(snapshot.rows, Math.ceil(whole.bytes / 2));
+  counted.rows = 0;
+  const hits = askForAll(cache, layout, 100);
+  t.ok(hits > 0.3 * size, `${hits} of ${size} lists are kept`);
+  t.ok(counted.rows < 3 * snapshot.eventCount, `${counted.rows} rows were written in 100 rounds`);
   t.end();
 });
 
