@@ -109,29 +109,27 @@ export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowList
   const isClash = (ordinal: number): boolean =>
     marksClashes && merged.membershipCount(ordinal, ordinal + 1) > 0;
   const names = { roomName: namesAt(snapshot, 'roomId'), courseName: namesAt(snapshot, 'courseId') };
-  return {
-    opening: OPENING,
-    closing: CLOSING,
-    openingOf: feedOpening,
-    layout: {
-      number: marksClashes ? 5 : 4,
-      isOfSnapshot: true,
-      sums: null,
-      write(rows, ordinal, target, offset) {
-        const event = { uid: null, modifiedS: modified[ordinal] as number, names, isClash: isClash(ordinal) };
-        return writeEvent(rows, ordinal, event, target, offset);
-      },
+  const number = marksClashes ? 5 : 4;
+  const layout: ListLayout = {
+    number,
+    isOfSnapshot: true,
+    sums: null,
+    write(rows, ordinal, target, offset) {
+      const event = { uid: null, modifiedS: modified[ordinal] as number, names, isClash: isClash(ordinal) };
+      return writeEvent(rows, ordinal, event, target, offset);
     },
-    ...(snapshot.lessons.codes.length === 0 ? {} : { joined: lessonJoiner(snapshot, names, isClash) }),
+    ...(snapshot.lessons.codes.length === 0 ? {} : { among: lessonJoiner(number, snapshot, names, isClash) }),
   };
+  return { opening: OPENING, closing: CLOSING, openingOf: feedOpening, layout };
 }
 
-/** Joins the rows of each lesson: one VEVENT has their rooms, lecturers and groups. */
+/** Joins the rows of each lesson: one VEVENT, in the place of the first, has their rooms, lecturers and groups. */
 function lessonJoiner(
+  number: number,
   snapshot: Snapshot,
   names: EventNames,
   isClash: (ordinal: number) => boolean,
-): NonNullable<RowListForm['joined']> {
+): NonNullable<ListLayout['among']> {
   const { lessons, modified } = snapshot;
   const first = firstRows(lessons.codes, lessons.dictionary.size);
   // A lesson at several times has a UID for each; that of the first time is the lessonId.
@@ -148,12 +146,13 @@ function lessonJoiner(
   };
   return (selection) => {
     const groups = new LessonGroups(snapshot, selection);
-    const layout: ListLayout = {
-      number: 4,
+    return {
+      number,
       sums: null,
       write(rows, ordinal, target, offset) {
-        const uid = uidOf(rows, ordinal);
         const members = groups.membersOf(ordinal);
+        if (members === null) return offset;
+        const uid = uidOf(rows, ordinal);
         const modifiedS = members.reduce((latest, each) => Math.max(latest, modified[each] as number), 0);
         const event = { uid, names, modifiedS, isClash: members.some(isClash) };
         if (members.length === 1) return writeEvent(rows, ordinal, event, target, offset);
@@ -162,7 +161,6 @@ function lessonJoiner(
         return offset + target.write(text, offset, 'utf8');
       },
     };
-    return { selection: groups.leaders, layout };
   };
 }
 

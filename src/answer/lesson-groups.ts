@@ -1,7 +1,7 @@
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { lowerBound } from '../structures/search.js';
 import { results } from '../structures/slabs.js';
-import { Selection } from './selection.js';
+import type { Selection } from './selection.js';
 
 /** The rows of a selection, where those of one lesson at one time are joined under the first of them. */
 export class LessonGroups {
@@ -52,13 +52,10 @@ export class LessonGroups {
     }
   }
 
-  get leaders(): Selection {
-    return Selection.ofList(this.#leaders);
-  }
-
-  /** The rows of the group with this first row. */
-  membersOf(leader: number): Uint32Array {
+  /** The rows of the group with this first row; null for another row. */
+  membersOf(leader: number): Uint32Array | null {
     const group = lowerBound(this.#leaders, leader);
+    if (this.#leaders[group] !== leader) return null;
     return this.#members.subarray(this.#start[group], this.#start[group + 1]);
   }
 }

@@ -5,7 +5,7 @@ import type { FieldIndex } from '../snapshot/snapshot.js';
 import { NO_CODE } from '../structures/dictionary.js';
 import { KeptRows } from './kept-rows.js';
 import { LAYOUTS_MAX, type ListLayout, NO_ROOM, type RowLayout, scratchForRows } from './row-layout.js';
-import type { ListPicks, ListRef, Selection } from './selection.js';
+import { type ListPicks, type ListRef, Selection } from './selection.js';
 import type { LazyPiece } from './slices.js';
 
 /** How many lists in use an insertion passes, at most, to make room. */
@@ -177,7 +177,7 @@ export class RowCache {
     const besides = ENTRY_BYTES + Uint32Array.BYTES_PER_ELEMENT * (ordinals.length + 1);
     const bytesMax = Math.min(KEY_ROWS_BYTES_MAX, this.#bytesMax - besides);
     const start = new Uint32Array(ordinals.length + 1);
-    const { layout } = bucket;
+    const layout = layoutAmong(bucket.layout, ordinals);
     // Rows without known lengths are about as long as their JSON.
     const isFitting = addLengths(rows[layout.sums ?? 'start'], ordinals, start, bytesMax);
     if (!isFitting || !this.#makeRoom(besides + start[ordinals.length]!, since)) return null;
@@ -245,6 +245,10 @@ export class RowCache {
     this.#hand = 0;
     this.#bytes = 0;
   }
+}
+
+function layoutAmong(layout: RowLayout, ordinals: Uint32Array): RowLayout {
+  return ('among' in layout && layout.among?.(Selection.ofList(ordinals))) || layout;
 }
 
 /** Fills `start`. Returns false if the rows have more than `bytesMax` bytes. */

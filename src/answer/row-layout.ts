@@ -1,5 +1,6 @@
 import { KEY_ROWS_BYTES_MAX } from '../limits.js';
 import type { Rows } from '../snapshot/rows.js';
+import type { Selection } from './selection.js';
 
 /** A row in one representation. */
 interface Layout {
@@ -22,6 +23,8 @@ export interface MeasuredLayout extends Layout {
  */
 export interface ListLayout extends Layout {
   readonly sums: 'start' | null;
+  /** Set if a row depends on the rows beside it: gives the layout for the rows of a list or an answer. */
+  readonly among?: (rows: Selection) => ListLayout;
 }
 
 export type RowLayout = MeasuredLayout | ListLayout;

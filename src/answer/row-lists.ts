@@ -21,23 +21,23 @@ export interface RowListForm {
   readonly closing: Buffer;
   /** The opening of a feed, if it differs from the usual opening. */
   readonly openingOf?: (head: FeedHead) => Buffer;
-  /** If rows are joined, what to write instead of the selection. The layout depends on the selection, so nothing is cached. */
-  readonly joined?: (selection: Selection) => { readonly selection: Selection; readonly layout: ListLayout };
 }
 
 /** Every row is at least this long in any format: it has an id and two times. */
 const ROW_BYTES_MIN = 50;
 
+/** @param cache null if a row depends on others than those of its posting list */
 export function rowList(
   rows: Rows,
   selection: Selection,
   form: RowListForm,
   cache: RowCache | null = null,
 ): Body {
-  const { layout, opening, closing } = form;
+  const { opening, closing } = form;
   const rowBytesMax = BODY_WHOLE_BYTES_MAX - opening.length - closing.length;
-  const picked = cache?.pick(selection, layout) ?? null;
+  const picked = cache?.pick(selection, form.layout) ?? null;
   if (picked !== null && picked.byteLength <= rowBytesMax) return wholeList(form, picked);
+  const layout = form.layout.among?.(selection) ?? form.layout;
   if (selection.count * ROW_BYTES_MIN <= rowBytesMax) {
     const scratch = scratchForRows().subarray(0, rowBytesMax);
     const byteLength = writeSelection(rows, selection, layout, scratch);

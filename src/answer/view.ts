@@ -430,8 +430,11 @@ class EventLists {
   find(plan: Plan, parameters: Parameters, feed?: FeedHead): Encode {
     const selection = executePlan(this.#snapshot, plan);
     const { page, nextCursor } = this.#page(selection, parameters);
+    // All rows of one posting list in a window: those of one lesson and time are all here, or none.
+    const lists = selection.origin?.lists.length ?? 1;
+    const isOfList = page === selection && plan.checks.length === 0 && lists === 1;
     return (format) => {
-      const body = this.#body(page, format, parameters.clashes, feed);
+      const body = this.#body(page, format, parameters.clashes, isOfList, feed);
       return { total: selection.count, count: page.count, nextCursor, body };
     };
   }
@@ -448,16 +451,20 @@ class EventLists {
     return { page, nextCursor: isLast ? null : encodeEventCursor(this.#snapshot.keyOf(page.last())) };
   }
 
-  #body(page: Selection, format: AnyFormatName, marksClashes: boolean, feed?: FeedHead): Body {
+  #body(
+    page: Selection,
+    format: AnyFormatName,
+    marksClashes: boolean,
+    isOfList: boolean,
+    feed?: FeedHead,
+  ): Body {
     const { rows } = this.#snapshot;
     if (format === 'json') return jsonRows(rows, page, this.#rowCache);
     if (format === 'msgpack') return messagePackRows(rows, page, this.#rowCache);
     const form = this.#formOf(format, marksClashes);
     const opening = feed === undefined ? undefined : form.openingOf?.(feed);
-    const joined = form.joined?.(page);
-    const whole = { ...form, ...(opening === undefined ? {} : { opening }) };
-    if (joined === undefined) return rowList(rows, page, whole, this.#rowCache);
-    return rowList(rows, joined.selection, { ...whole, layout: joined.layout });
+    const whole = opening === undefined ? form : { ...form, opening };
+    return rowList(rows, page, whole, form.layout.among === undefined || isOfList ? this.#rowCache : null);
   }
 
   #formOf(format: keyof typeof FORMS, marksClashes: boolean): RowListForm {

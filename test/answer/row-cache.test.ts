@@ -156,6 +156,62 @@ test('the cache stays within its bound in bytes, and keeps used lists', (t) => {
   t.end();
 });
 
+test('calendars with lessons are made from kept lists, too', (t) => {
+  const rows = events.slice(0, 600).flatMap((event, n) =>
+    [0, 1, 2].map((other) => ({
+      ...event,
+      id: `${other}${event.id.slice(1)}`,
+      studyGroup: events[n + other]?.studyGroup ?? null,
+      lessonId: n % 5 === 0 ? null : event.id,
+    })),
+  );
+  const withLessons = snapshotOfEvents(rows, 'uuid');
+  const [kept, plain] = [undefined, 0].map((bytes) => new SnapshotView(withLessons, undefined, bytes));
+  const [event] = rows.slice(300);
+  assert.ok(event !== undefined && kept !== undefined && plain !== undefined);
+  const window = [event.time - 3 * 86_400_000, event.time + 4 * 86_400_000].map((ms) =>
+    new Date(ms).toISOString(),
+  );
+  const asked: ParameterPairs[] = [
+    [['studyGroup', event.studyGroup ?? '']],
+    [['roomId', event.roomId ?? '']],
+    [
+      ['roomId', event.roomId ?? ''],
+      ...['startTime', 'endTime'].map((name, n) => [name, `${window[n]}`] as const),
+    ],
+    [
+      ['roomId', event.roomId ?? ''],
+      ['clashes', 'mark'],
+    ],
+    [
+      ['roomId', event.roomId ?? ''],
+      ['studyGroup', event.studyGroup ?? ''],
+    ],
+    [
+      ['roomId', event.roomId ?? ''],
+      ['limit', '2'],
+    ],
+    [...new Set(rows.map(({ roomId }) => roomId ?? ''))].slice(0, 2).map((room) => ['roomId', room] as const),
+    [],
+    [['clashes', 'mark']],
+  ];
+  for (const pairs of asked) {
+    const expected = bytesOf(readOf(plain.schedule(pairs, STRICT)).execute('ics'));
+    for (let n = 0; n < 3; n++) {
+      const bytes = bytesOf(readOf(kept.schedule(pairs, STRICT)).execute('ics'));
+      t.ok(bytes.equals(expected), `${pairs.join(' ')}, time ${n + 1}`);
+    }
+  }
+  const { hits } = kept.rowCache;
+  for (const pairs of asked) bytesOf(readOf(kept.schedule(pairs, STRICT)).execute('ics'));
+  t.equal(
+    kept.rowCache.hits - hits,
+    4,
+    'of one list: those of the group, the room, the window and with marks',
+  );
+  t.end();
+});
+
 /** A layout without known lengths that counts the rows it writes. */
 function countingLayout(number: number) {
   const counted = { rows: 0 };
