@@ -339,7 +339,9 @@ function lessonButton({ spans, from, to }: Box, timetable: ShownTimetable, isNar
       onClick={() => open(lesson.id)}
     >
       {clashing && <span class="hidden">{say('clash')}: </span>}
-      <span class="lesson-title">{titleOf(lesson)}</span>
+      <span class="lesson-title" dir="auto">
+        {titleOf(lesson)}
+      </span>
       <span class="lesson-time">
         {`${sayTimes(lesson.start, lesson.end)} `}
         {hasKind && <span class="lesson-kind">{lesson.kind}</span>}
@@ -347,7 +349,7 @@ function lessonButton({ spans, from, to }: Box, timetable: ShownTimetable, isNar
       </span>
       {size !== 'small' &&
         about.map((text, n) => (
-          <span key={n} class="lesson-about">
+          <span key={n} class="lesson-about" dir="auto">
             {text}
           </span>
         ))}
