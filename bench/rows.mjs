@@ -70,7 +70,7 @@ export function workloadRow(about, floorRounds, ownRounds, detail) {
  * @param {{ peers: boolean }} options whether rows of peers are included
  * @returns {{ group: string, name: string, set: string }[]}
  */
-export function expectedRows({ peers }) {
+function expectedRows({ peers }) {
   const rows = WORKLOADS.map(({ name }) => ({ group: 'workload', name, set: 'medium' }));
   for (const set of ['small', 'large', 'distinct']) rows.push({ group: 'workload', name: SECOND_ROW, set });
   rows.push({ group: 'workload', name: SECOND_ROW, set: 'large, caches large enough' });

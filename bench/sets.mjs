@@ -21,9 +21,6 @@ export const WITHOUT_REAL =
 /** Generated sets in three sizes, one where every event has its own slot, and a real one. */
 export const SETS = ['small', 'medium', 'large', 'distinct', REAL];
 
-/** Sets that are available on every machine. */
-export const GENERATED_SETS = SETS.filter((name) => name !== REAL);
-
 /** The sets of events, each made on its first use. */
 export class Sets {
   #folder;

@@ -11,12 +11,11 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs, promisify } from 'node:util';
 import { answerOf } from '../answers.mjs';
 import { startServer } from '../measure.mjs';
+import { PEER_WORKLOADS } from '../rows.mjs';
 import { tokenOf, workloadsOf } from '../workloads.mjs';
 import { PEERS } from './peers.mjs';
-import { eventsOf } from './schedule.mjs';
+import { eventsOf, FILTERS } from './schedule.mjs';
 
-const WORKLOADS = ['filter + window', 'two filters + window', 'window of a day'];
-const FILTERS = ['roomId', 'lecturerId', 'studyGroup', 'courseId', 'type'];
 const LONG_MS = 180 * 24 * 3_600_000;
 const SECRET = 'a secret for the check, of 32 bytes or more';
 
@@ -87,7 +86,7 @@ export async function checkPeers(lecternPort, peers, requests) {
 /** Some requests of each workload of the peers. */
 function sampleOf(events, secret, count) {
   const workloads = workloadsOf(events, { secret, count, seed: 2 });
-  return WORKLOADS.flatMap((wanted) => workloads.find(({ name }) => name === wanted).requests);
+  return PEER_WORKLOADS.flatMap((wanted) => workloads.find(({ name }) => name === wanted).requests);
 }
 
 /**
