@@ -1,10 +1,10 @@
 import type { Difference, DifferenceList, Differences, RemovedIds } from '../change/history.js';
-import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
+import { BODY_SLICE_BYTES } from '../limits.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, laterBody, type MeasuredBody } from './body.js';
+import type { MeasuredBody } from './body.js';
 import { arrayHeader, packPlain, writeMessagePackRow } from './msgpack.js';
 import { Selection } from './selection.js';
-import { gather, type Piece, slicedBody } from './slices.js';
+import { bodyOfPieces, type Piece } from './slices.js';
 
 interface PresentRows {
   readonly rows: Rows;
@@ -157,7 +157,5 @@ function bodyOf(lists: readonly List[], closing: Uint8Array): MeasuredBody {
     }
     yield closing;
   }
-  return byteLength > BODY_WHOLE_BYTES_MAX
-    ? slicedBody(byteLength, pieces)
-    : laterBody(byteLength, () => gather(pieces(), allocateBody(byteLength)));
+  return bodyOfPieces(byteLength, pieces);
 }

@@ -34,11 +34,11 @@ function narrowedPostings(snapshot: Snapshot, narrowing: Narrowing, window: Wind
   const parts = narrowLists(snapshot, window, narrowing);
   const only = parts.length === 1 ? parts[0] : undefined;
   if (only !== undefined) {
-    const { of, list, positions, first } = only;
-    return Selection.ofList(list, { lists: [of], listOf: null, positions, first });
+    const { ref, ordinals, positions, first } = only;
+    return Selection.ofList(ordinals, { lists: [ref], listOf: null, positions, first });
   }
   let count = 0;
-  for (const { list } of parts) count += list.length;
+  for (const { ordinals } of parts) count += ordinals.length;
   return parts.length <= MERGED_LISTS_MAX && count <= ORIGIN_ENTRIES_MAX
     ? mergeLists(parts, count)
     : uniteLists(snapshot, parts, count);
@@ -54,10 +54,10 @@ function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
     let least = NO_ORDINAL;
     let from = 0;
     for (let p = 0; p < parts.length; p++) {
-      const { list } = parts[p]!;
+      const { ordinals } = parts[p]!;
       const head = heads[p]!;
-      if (head >= list.length || list[head]! >= least) continue;
-      least = list[head]!;
+      if (head >= ordinals.length || ordinals[head]! >= least) continue;
+      least = ordinals[head]!;
       from = p;
     }
     // Terminates: every round advances a head.
@@ -68,11 +68,11 @@ function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
     positions[count] = known === null ? first + heads[from]! : known[heads[from]!]!;
     count++;
     for (let p = 0; p < parts.length; p++) {
-      if (parts[p]!.list[heads[p]!] === least) heads[p]!++;
+      if (parts[p]!.ordinals[heads[p]!] === least) heads[p]!++;
     }
   }
   return Selection.ofList(merged.subarray(0, count), {
-    lists: parts.map(({ of }) => of),
+    lists: parts.map(({ ref }) => ref),
     listOf: listOf.subarray(0, count),
     positions: positions.subarray(0, count),
     first: 0,
@@ -85,9 +85,9 @@ const NO_ORDINAL = 0xffffffff;
 function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: number): Selection {
   const union = results.uint32(count);
   let written = 0;
-  for (const { list } of parts) {
-    union.set(list, written);
-    written += list.length;
+  for (const { ordinals } of parts) {
+    union.set(ordinals, written);
+    written += ordinals.length;
   }
   // Lists interleave, and lists of different fields can share events.
   return Selection.ofList(union.subarray(0, sortUnique(union, count, snapshot.eventCount)));

@@ -16,22 +16,22 @@ const SLOTS_PER_LOOK_UP = 2;
 const STEP_COST = 2;
 
 export interface Narrowed {
-  readonly of: ListRef;
-  /** Ordinals, ascending; may be a view of the snapshot. */
-  readonly list: Uint32Array;
+  readonly ref: ListRef;
+  /** Ascending; may be a view of the snapshot. */
+  readonly ordinals: Uint32Array;
   /** Positions in the posting list; null for consecutive positions from `first` on. */
   readonly positions: Uint32Array | null;
   readonly first: number;
 }
 
-/** A posting list before narrowing, as places in the postings of its field. */
+/** A posting list before narrowing. All numbers are indexes of the postings of its field. */
 interface Span {
-  readonly of: ListRef;
-  readonly low: number;
-  /** Events from here to `first` may be running when the window begins. */
-  readonly before: number;
-  /** Events from here to `end` start in the window. */
-  readonly first: number;
+  readonly ref: ListRef;
+  readonly listStart: number;
+  /** Events from here to `inside` began before the window, and may still be running. */
+  readonly earlier: number;
+  /** Events from here to `end` begin inside the window. */
+  readonly inside: number;
   readonly end: number;
 }
 
@@ -55,22 +55,23 @@ export function planNarrowing(
 ): Narrowing {
   const spans = lists.map((list) => spanOf(snapshot, window, list));
   let lookUps = 0;
-  for (const span of spans) if (isLong(span)) lookUps += span.first - span.before;
+  for (const span of spans) if (hasManyEarlier(span)) lookUps += span.inside - span.earlier;
   const found = lookUps === 0 ? null : window.upTo(SLOTS_PER_LOOK_UP * lookUps);
   return { spans, runs: found?.runs ?? null };
 }
 
-function isLong({ before, first }: Span): boolean {
-  return first - before > LOOK_BACK_MAX;
+function hasManyEarlier({ earlier, inside }: Span): boolean {
+  return inside - earlier > LOOK_BACK_MAX;
 }
 
 /** Estimates the cost of narrowing and uniting the lists, measured in checks of candidates. */
 export function costOfNarrowing({ spans, runs }: Narrowing): number {
   let cost = 0;
   for (const span of spans) {
-    const { before, first, end } = span;
-    cost += end - first;
-    if (isLong(span) && runs !== null) cost += STEP_COST * Math.min(runs.length / 2, first - before);
+    const { earlier, inside, end } = span;
+    cost += end - inside;
+    if (hasManyEarlier(span) && runs !== null)
+      cost += STEP_COST * Math.min(runs.length / 2, inside - earlier);
   }
   return cost;
 }
@@ -78,7 +79,7 @@ export function costOfNarrowing({ spans, runs }: Narrowing): number {
 /** Counts lists in which runs are looked up; for other lists, postings are looked up in the runs. */
 export function countListsByRuns({ spans, runs }: Narrowing): number {
   if (runs === null) return 0;
-  return spans.filter((span) => isLong(span) && runs.length / 2 < span.first - span.before).length;
+  return spans.filter((span) => hasManyEarlier(span) && runs.length / 2 < span.inside - span.earlier).length;
 }
 
 export function narrowLists(
@@ -89,80 +90,80 @@ export function narrowLists(
   const parts: Narrowed[] = [];
   for (const span of spans) {
     const part =
-      runs !== null && isLong(span)
+      runs !== null && hasManyEarlier(span)
         ? narrowByRuns(span, runs, window.all.eventsRunning)
         : narrowByEnds(snapshot, window, span);
-    if (part.list.length > 0) parts.push(part);
+    if (part.ordinals.length > 0) parts.push(part);
   }
   return parts;
 }
 
-function spanOf(snapshot: Snapshot, { window, starting }: WindowOrdinals, of: ListRef): Span {
-  const { field, code } = of;
+function spanOf(snapshot: Snapshot, { window, starting }: WindowOrdinals, ref: ListRef): Span {
+  const { field, code } = ref;
   const { postings } = field;
-  const low = field.start[code]!;
-  const high = field.start[code + 1]!;
-  if (window === null) return { of, low, before: low, first: low, end: high };
-  const first = lowerBound(postings, starting.first, low, high);
-  const end = lowerBound(postings, starting.end, first, high);
-  if (first === low || window.startMs === Number.NEGATIVE_INFINITY) {
-    return { of, low, before: first, first, end };
+  const listStart = field.start[code]!;
+  const listEnd = field.start[code + 1]!;
+  if (window === null) return { ref, listStart, earlier: listStart, inside: listStart, end: listEnd };
+  const inside = lowerBound(postings, starting.first, listStart, listEnd);
+  const end = lowerBound(postings, starting.end, inside, listEnd);
+  if (inside === listStart || window.startMs === Number.NEGATIVE_INFINITY) {
+    return { ref, listStart, earlier: inside, inside, end };
   }
   const earliest = snapshot.ordinalFrom(window.startMs - field.longestMs[code]!);
-  return { of, low, before: lowerBound(postings, earliest, low, first), first, end };
+  return { ref, listStart, earlier: lowerBound(postings, earliest, listStart, inside), inside, end };
 }
 
-/** Looks up the ends of events before the window, in reverse. */
+/** Looks up the ends of the earlier events, in reverse. */
 function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span): Narrowed {
-  const { of, low, before, first, end } = span;
-  const { postings } = of.field;
+  const { ref, listStart, earlier, inside, end } = span;
+  const { postings } = ref.field;
   const startMs = window === null ? Number.NEGATIVE_INFINITY : window.startMs;
   /** Null if the result is one piece of the list up to `end`. */
   let positions: Uint32Array | null = null;
-  let from = first;
+  let from = inside;
   let written = 0;
-  for (let p = first - 1; p >= before; p--) {
-    if (snapshot.endMsOf(postings[p]!) <= startMs) continue;
-    if (positions === null && p === from - 1) from = p;
+  for (let at = inside - 1; at >= earlier; at--) {
+    if (snapshot.endMsOf(postings[at]!) <= startMs) continue;
+    if (positions === null && at === from - 1) from = at;
     else {
       if (positions === null) {
-        positions = results.uint32(p + 1 - before + end - from);
+        positions = results.uint32(at + 1 - earlier + end - from);
         written = positions.length;
-        for (let piece = end - 1; piece >= from; piece--) positions[--written] = piece - low;
+        for (let piece = end - 1; piece >= from; piece--) positions[--written] = piece - listStart;
       }
-      positions[--written] = p - low;
+      positions[--written] = at - listStart;
     }
   }
-  return positions === null ? pieceOf(of, from, end) : piecesOf(of, positions.subarray(written));
+  return positions === null ? inOnePiece(ref, from, end) : atPositions(ref, positions.subarray(written));
 }
 
 function narrowByRuns(
-  { of, low, before, first, end }: Span,
+  { ref, listStart, earlier, inside, end }: Span,
   runs: Uint32Array,
   eventsRunning: number,
 ): Narrowed {
-  const { postings } = of.field;
-  const running = results.uint32(Math.min(first - before, eventsRunning));
-  const count = positionsWithinRuns(postings, before, first, runs, low, running);
-  // If no event is running, or only the last events before `first` are, the result is one piece of the list.
-  if (count === 0 || running[0] === first - low - count) return pieceOf(of, first - count, end);
-  const positions = results.uint32(count + end - first);
+  const { postings } = ref.field;
+  const running = results.uint32(Math.min(inside - earlier, eventsRunning));
+  const count = positionsWithinRuns(postings, earlier, inside, runs, listStart, running);
+  // If no earlier event is running, or only the last ones are, the result is one piece of the list.
+  if (count === 0 || running[0] === inside - listStart - count) return inOnePiece(ref, inside - count, end);
+  const positions = results.uint32(count + end - inside);
   positions.set(running.subarray(0, count));
-  for (let p = first, written = count; p < end; p++) positions[written++] = p - low;
-  return piecesOf(of, positions);
+  for (let at = inside, written = count; at < end; at++) positions[written++] = at - listStart;
+  return atPositions(ref, positions);
 }
 
-function pieceOf(of: ListRef, from: number, to: number): Narrowed {
-  const { field, code } = of;
-  const list = field.postings.subarray(from, to);
-  return { of, list, positions: null, first: from - field.start[code]! };
+function inOnePiece(ref: ListRef, from: number, to: number): Narrowed {
+  const { field, code } = ref;
+  const ordinals = field.postings.subarray(from, to);
+  return { ref, ordinals, positions: null, first: from - field.start[code]! };
 }
 
-function piecesOf(of: ListRef, positions: Uint32Array): Narrowed {
-  const { field, code } = of;
+function atPositions(ref: ListRef, positions: Uint32Array): Narrowed {
+  const { field, code } = ref;
   const { postings } = field;
-  const low = field.start[code]!;
-  const list = results.uint32(positions.length);
-  for (let i = 0; i < list.length; i++) list[i] = postings[low + positions[i]!]!;
-  return { of, list, positions, first: 0 };
+  const listStart = field.start[code]!;
+  const ordinals = results.uint32(positions.length);
+  for (let i = 0; i < ordinals.length; i++) ordinals[i] = postings[listStart + positions[i]!]!;
+  return { ref, ordinals, positions, first: 0 };
 }

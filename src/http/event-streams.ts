@@ -32,9 +32,13 @@ const RETRY_MS_MIN = 1000;
 const RETRY_MS_MAX = 3000;
 const HEARTBEAT = Buffer.from(':\n\n');
 
-interface Stream extends Watched {
+interface Stream {
   readonly exchange: Exchange;
   readonly res: ServerResponse;
+  /** The end of the stream, on the clock of `Date.now`. */
+  readonly endsAtMs: number;
+  /** The last write, on the clock of `performance.now`. */
+  wroteAtMs: number;
   /** The id of the snapshot that the client has; empty if the id is not known. */
   snapshotId: string;
   /** The version that the client was told. */
@@ -98,7 +102,6 @@ export class EventStreams {
   readonly #meter: Meter | null;
   readonly #times: StreamTimes;
   readonly #open = new Set<Stream>();
-  readonly #watch: StreamWatch<Stream>;
   /** Ids of the snapshots of the last two publications. */
   #snapshotId = '';
   #snapshotIdBefore = '';
@@ -115,7 +118,6 @@ export class EventStreams {
     this.#messages = new ChangeMessages(views);
     this.#meter = meter;
     this.#times = times;
-    this.#watch = new StreamWatch(times.lookMs);
     meter?.onSample(() => meter.set(CELL.streamsOpen, this.#open.size));
   }
 
@@ -166,7 +168,6 @@ export class EventStreams {
     const stream: Stream = { exchange, res, endsAtMs, snapshotId, version: '', wroteAtMs: nowMs };
     if (this.#open.size === 0) this.#start(view);
     this.#open.add(stream);
-    this.#watch.add(stream);
     const close = (): void => this.#drop(stream);
     res.once('close', close);
     // The client may have left while its token was verified.
@@ -192,9 +193,7 @@ export class EventStreams {
   }
 
   #drop(stream: Stream): void {
-    if (!this.#open.delete(stream)) return;
-    this.#watch.delete(stream);
-    if (this.#open.size > 0) return;
+    if (!this.#open.delete(stream) || this.#open.size > 0) return;
     this.#unlisten();
     clearInterval(this.#timer);
   }
@@ -215,21 +214,16 @@ export class EventStreams {
     }
   }
 
+  /** Ten thousand streams take a few milliseconds, in turns: see {@link StreamWalk}. */
   *#look(): Generator<void> {
     const { heartbeatMs, readerMs } = this.#times;
-    for (const stream of this.#watch.ended(Date.now())) {
-      this.#end(stream);
-      yield;
-    }
-    for (const stream of this.#watch.unsure()) {
-      if (stream.res.writableLength === 0) {
-        this.#watch.taken(stream);
-        this.#bring(stream);
-      } else if (performance.now() - stream.wroteAtMs >= readerMs) this.#cutOff(stream);
-      yield;
-    }
-    for (const stream of this.#watch.silent(performance.now() - heartbeatMs)) {
-      if (stream.res.writableLength === 0) this.#write(stream, HEARTBEAT);
+    for (const stream of this.#open) {
+      const silentMs = performance.now() - stream.wroteAtMs;
+      if (stream.endsAtMs <= Date.now()) this.#end(stream);
+      else if (stream.res.writableLength > 0) {
+        // Not all bytes of the last write are taken.
+        if (silentMs >= readerMs) this.#cutOff(stream);
+      } else if (!this.#bring(stream) && silentMs >= heartbeatMs) this.#write(stream, HEARTBEAT);
       yield;
     }
   }
@@ -237,20 +231,23 @@ export class EventStreams {
   /**
    * Sends the changes since the client's snapshot, unless a message is in transit. Without changes, sends the
    * version, from which a later connection continues.
+   *
+   * @returns whether anything was sent
    */
-  #bring(stream: Stream, waits = true): void {
+  #bring(stream: Stream, waits = true): boolean {
     const { view } = this.#views;
     const { snapshotId, res } = stream;
-    if (view === null || stream.version === view.version || res.writableEnded) return;
-    if (waits && res.writableLength > 0) return;
+    if (view === null || stream.version === view.version || res.writableEnded) return false;
+    if (waits && res.writableLength > 0) return false;
     stream.version = view.version;
     if (snapshotId === view.summary.id) {
       this.#write(stream, versionFrame(view.version));
-      return;
+      return true;
     }
     stream.snapshotId = view.summary.id;
     const isFromPrevious = view.summary.id === this.#snapshotId && snapshotId === this.#snapshotIdBefore;
     this.#write(stream, this.#frame(this.#messages.since(view, snapshotId, isFromPrevious)));
+    return true;
   }
 
   /** The bytes of a message, which are the same for all streams. */
@@ -266,7 +263,7 @@ export class EventStreams {
 
   #write(stream: Stream, bytes: Buffer): void {
     const { res, exchange } = stream;
-    this.#watch.wrote(stream, performance.now());
+    stream.wroteAtMs = performance.now();
     res.write(bytes);
     exchange.sent(bytes.length);
   }
@@ -283,85 +280,5 @@ export class EventStreams {
     this.#meter?.add(CELL.slowReaders);
     if (exchange.ownsSocket) exchange.req.socket.resetAndDestroy();
     else res.destroy();
-  }
-}
-
-/** The times that decide when a stream needs attention. */
-export interface Watched {
-  /** The end of the stream, on the clock of `Date.now`. */
-  readonly endsAtMs: number;
-  /** The last write, on the clock of `performance.now`. {@link StreamWatch.wrote} sets it. */
-  wroteAtMs: number;
-}
-
-/**
- * Keeps streams sorted by the time at which they need attention, so that a regular check visits only streams
- * that need it now. Methods may be called during an iteration.
- */
-export class StreamWatch<Stream extends Watched> {
-  readonly #stepMs: number;
-  /** The stream with the longest silence first. */
-  readonly #byWrite = new Set<Stream>();
-  readonly #unsure = new Set<Stream>();
-  /** Streams by the check that will end them. */
-  readonly #ending = new Map<number, Set<Stream>>();
-
-  /** @param stepMs the time between two checks */
-  constructor(stepMs: number) {
-    this.#stepMs = stepMs;
-  }
-
-  add(stream: Stream): void {
-    const step = this.#stepOf(stream.endsAtMs);
-    const others = this.#ending.get(step);
-    if (others === undefined) this.#ending.set(step, new Set([stream]));
-    else others.add(stream);
-    this.#byWrite.add(stream);
-  }
-
-  delete(stream: Stream): void {
-    const step = this.#stepOf(stream.endsAtMs);
-    const others = this.#ending.get(step);
-    others?.delete(stream);
-    if (others?.size === 0) this.#ending.delete(step);
-    this.#byWrite.delete(stream);
-    this.#unsure.delete(stream);
-  }
-
-  /** Call this when bytes were written to a stream. The client may not have taken the bytes yet. */
-  wrote(stream: Stream, nowMs: number): void {
-    stream.wroteAtMs = nowMs;
-    this.#byWrite.delete(stream);
-    this.#byWrite.add(stream);
-    this.#unsure.add(stream);
-  }
-
-  /** Call this when the client has taken all bytes. */
-  taken(stream: Stream): void {
-    this.#unsure.delete(stream);
-  }
-
-  /** Streams whose client may not have taken all bytes. */
-  unsure(): Iterable<Stream> {
-    return this.#unsure;
-  }
-
-  /** Streams without a write after `sinceMs`. */
-  *silent(sinceMs: number): Generator<Stream> {
-    for (const stream of this.#byWrite) {
-      if (stream.wroteAtMs > sinceMs) return;
-      yield stream;
-    }
-  }
-
-  /** @param clockMs the present time of `Date.now` */
-  *ended(clockMs: number): Generator<Stream> {
-    const present = Math.floor(clockMs / this.#stepMs);
-    for (const [step, streams] of this.#ending) if (step <= present) yield* streams;
-  }
-
-  /** The number of the first check at or after this time. */
-  #stepOf(endsAtMs: number): number {
-    return Math.ceil(endsAtMs / this.#stepMs);
   }
 }
