@@ -47,7 +47,7 @@ import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
 import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { DateOrder, FieldMap } from '../model/read-rules.js';
+import type { DateOrder, FieldMap, FieldValue, Term, WeeklyPattern } from '../model/read-rules.js';
 import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';

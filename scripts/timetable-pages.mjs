@@ -22,16 +22,14 @@ const WORDS = {
   SourceDescription: 'One source of a timetable file.',
   RoomsDescription: 'The rooms of a timetable file.',
   SourceAuth: 'How a source of a timetable file gets tokens: client credentials (RFC 6749 section 4.4).',
-  FieldValue: 'How one value is made from a column.',
-  WhenDescription: 'Where the weekday and the weeks of a lesson are found.',
-  TermDescription: 'A term, whose dates the weekday and the weeks of a lesson choose.',
 };
 
 const LINE_MAX = 108;
 
-/** @returns {string} the interfaces for programs */
+/** @returns {string} the interfaces for programs, but for those of src/model/ */
 export function timetableTypes(shape) {
   return [...objectsOf(shape)]
+    .filter(([type]) => Object.hasOwn(WORDS, type))
     .map(([type, { entries }]) => {
       const members = entries.map((entry) => {
         const member = typeOf(entry.shape);
@@ -122,8 +120,8 @@ const TITLES = {
   TimetableDescription: 'The file',
   SourceDescription: 'A source',
   FieldValue: 'A value of `fields`',
-  WhenDescription: '`when`',
-  TermDescription: 'A term of `terms`',
+  WeeklyPattern: '`when`',
+  Term: 'A term of `terms`',
   SourceAuth: '`auth`',
   RoomsDescription: '`rooms`',
 };

@@ -41,7 +41,7 @@ export type {
 } from './model/event.js';
 export type { ConflictBy, DirectoryName } from './model/fields.js';
 export type { FormatName } from './model/format.js';
-export type { DateOrder, FieldMap } from './model/read-rules.js';
+export type { DateOrder, FieldMap, FieldValue, Term, WeeklyPattern } from './model/read-rules.js';
 export type { Room } from './model/room.js';
 export type { SourcePart, SourceParts, SourceState } from './model/source-state.js';
 export type { AmbiguousTimes } from './model/zone.js';
@@ -50,17 +50,14 @@ export type {
   EmbeddedAuthOptions,
   EmbeddedHandlerOptions,
   FeedServingOptions,
-  FieldValue,
   PublishedTimetable,
   PublishingOptions,
   RoomsDescription,
   ServeOptions,
   SourceAuth,
   SourceDescription,
-  TermDescription,
   TimetableDescription,
   TimetableOptions,
-  WhenDescription,
 } from './options/option-types.js';
 export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';

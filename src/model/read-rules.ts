@@ -3,28 +3,27 @@ import type { IdentifierMode } from './event.js';
 /** What becomes of a text that `values` does not name. */
 export const OTHERWISE = ['keep', 'reject', 'null'] as const;
 
-/**
- * Where a field's value is found: a column, a dotted path, or a template such as `{date}T{start}`; or an object that
- * has it as `from`, with steps that follow in the order of its members.
- */
-export type MapValue =
-  | string
-  | {
-      readonly from: string;
-      /** The text between several values. Values are trimmed; empty ones, `-` and `--` are left out. */
-      readonly split?: string | undefined;
-      /** The dotted path to the value within each element of an array. */
-      readonly each?: string | undefined;
-      /**
-       * A pattern in the syntax of RE2. The value is its group `value`, or else the whole match; a text without a match
-       * has no value.
-       */
-      readonly match?: string | undefined;
-      /** The value for each text; null for no value. */
-      readonly values?: Readonly<Record<string, string | null>> | undefined;
-      /** What becomes of other texts. Default: keep. */
-      readonly otherwise?: (typeof OTHERWISE)[number] | undefined;
-    };
+/** How one value is made from a column: by steps that follow in the order of these members. */
+export interface FieldValue {
+  /** A column, a dotted path, or a template such as `{date}T{start}`. */
+  readonly from: string;
+  /** The text between several values. Values are trimmed; empty ones, `-` and `--` are left out. */
+  readonly split?: string | undefined;
+  /** The dotted path to the value within each element of an array. */
+  readonly each?: string | undefined;
+  /**
+   * A pattern in the syntax of RE2. The value is its group `value`, or else the whole match; a text without a match
+   * has no value.
+   */
+  readonly match?: string | undefined;
+  /** The value for each text; null for no value. */
+  readonly values?: Readonly<Record<string, string | null>> | undefined;
+  /** What becomes of other texts. Default: keep. */
+  readonly otherwise?: (typeof OTHERWISE)[number] | undefined;
+}
+
+/** Where a field's value is found: the `from` of a {@link FieldValue} without steps, or all of it. */
+export type MapValue = string | FieldValue;
 
 /** For each event field, where it is found. Under the name of a format, such as `csv`: a map for this format only, whose entries win. */
 export type FieldMap = Readonly<Record<string, MapValue | Readonly<Record<string, MapValue>>>>;
@@ -107,6 +106,10 @@ export interface ReadRules {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly when?: WeeklyPattern | undefined;
+  /** Text before each title. */
+  readonly prefix?: string | undefined;
+  /** Identifiers by the name of a lecturer, compared in Unicode NFC. They fill a missing `lecturerId`. */
+  readonly lecturerIds?: Readonly<Record<string, string>> | undefined;
   /** The terms of `when`, by name. */
   readonly terms?: Readonly<Record<string, Term>> | undefined;
 }

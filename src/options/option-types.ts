@@ -4,7 +4,7 @@ import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
 import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { DateOrder, FieldMap } from '../model/read-rules.js';
+import type { DateOrder, FieldMap, FieldValue, Term, WeeklyPattern } from '../model/read-rules.js';
 import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';
@@ -194,23 +194,11 @@ export interface TimetableDescription {
   /** Order of day, month and year in dates such as 31.08.2026; without it, such dates are rejected. */
   readonly dateOrder?: DateOrder | undefined;
   /** Terms, which give the weeks of `when` their dates. */
-  readonly terms?: Readonly<Record<string, TermDescription>> | undefined;
+  readonly terms?: Readonly<Record<string, Term>> | undefined;
   /** Rooms for free-time queries, with name, building and capacity; adds rooms that no event uses. */
   readonly rooms?: RoomsDescription | string | undefined;
   /** Where events come from; if two sources have an event with the same id, the later source wins. */
   readonly sources: readonly SourceDescription[];
-}
-
-/** A term, whose dates the weekday and the weeks of a lesson choose. */
-export interface TermDescription {
-  /** First day of week 1. */
-  readonly firstDay: string;
-  /** Number of weeks. */
-  readonly weeks: number;
-  /** Days without lessons: dates, and ranges such as 2026-10-26/2026-10-30. */
-  readonly except?: readonly string[] | undefined;
-  /** Days as in `except`; a week whose first day is among them has no lessons and no number. */
-  readonly breaks?: readonly string[] | undefined;
 }
 
 /** The rooms of a timetable file. */
@@ -262,7 +250,7 @@ export interface SourceDescription {
   /** First day after the expansion. Default: two years after the load. */
   readonly calendarTo?: string | undefined;
   /** Weekday and weeks of lessons that have no dates; see `terms`. */
-  readonly when?: WhenDescription | undefined;
+  readonly when?: WeeklyPattern | undefined;
   /** Text before each title. */
   readonly prefix?: string | undefined;
   /** Identifiers of lecturers by name, or the path of a JSON file of them. */
@@ -281,46 +269,6 @@ export interface SourceDescription {
   readonly follow?: boolean | undefined;
   /** Tables that functions of a followed query read; a change of one causes a read of all rows. */
   readonly followTables?: readonly string[] | undefined;
-}
-
-/** How one value is made from a column. */
-export interface FieldValue {
-  /** Column, dotted path or template that gives the text. */
-  readonly from: string;
-  /** Text between several values in one cell; empty values, - and -- are dropped. */
-  readonly split?: string | undefined;
-  /** Dotted path within each element of an array. */
-  readonly each?: string | undefined;
-  /** Pattern whose group `value`, or whose whole match, is the value; it runs in linear time. */
-  readonly match?: string | undefined;
-  /** The value for each text of the source. */
-  readonly values?: Readonly<Record<string, string | null>> | undefined;
-  /** What becomes of a text that is not in `values`. Default: keep. */
-  readonly otherwise?: 'keep' | 'reject' | 'null' | undefined;
-}
-
-/** Where the weekday and the weeks of a lesson are found. */
-export interface WhenDescription {
-  /** Weekdays: names or abbreviations in any language, or numbers. */
-  readonly day: string;
-  /** Times of day, or ranges such as 8:10 - 8:55. */
-  readonly start: string;
-  /** Times of day. Default: the end of the ranges in `start`. */
-  readonly end?: string | undefined;
-  /** Length of a lesson in place of `end`. */
-  readonly minutes?: number | string | undefined;
-  /** Weeks: 1-6, 8-12, a list, odd or even. Default: all weeks. */
-  readonly weeks?: string | undefined;
-  /** Name of a term, or a column with such names. Default: the only term. */
-  readonly term?: string | undefined;
-  /** Number of weeks after which their numbers come round. */
-  readonly cycle?: number | undefined;
-  /** First day of the lessons: a date, or a column with dates. */
-  readonly validFrom?: string | undefined;
-  /** Last day of the lessons. */
-  readonly validUntil?: string | undefined;
-  /** First day of weekdays; weekdays that are numbers need it. */
-  readonly dayOne?: 'monday' | 'sunday' | undefined;
 }
 
 /** How a source of a timetable file gets tokens: client credentials (RFC 6749 section 4.4). */

@@ -7,7 +7,7 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { LecternError } from '../errors.js';
 import { TIMETABLE_FILE_BYTES_MAX } from '../limits.js';
 import type { IdentifierMode } from '../model/event.js';
-import type { FieldMap, ReadRules, WeeklyPattern } from '../model/read-rules.js';
+import type { FieldMap, ReadRules } from '../model/read-rules.js';
 import { fieldMapFault } from '../source/field-map.js';
 import { readSmallFile } from '../source/json-file.js';
 import { preparePatterns } from '../source/map-value.js';
@@ -335,7 +335,7 @@ function rulesOf(source: SourceDescription, timetable: TimetableDescription): Pa
     dateOrder: source.dateOrder ?? timetable.dateOrder,
     timeZone: source.timeZone ?? timetable.timeZone,
     ...(fields && { fieldMap: fields as FieldMap }),
-    ...(when && { when: when as WeeklyPattern, terms: timetable.terms ?? {} }),
+    ...(when && { when: when, terms: timetable.terms ?? {} }),
     ...{ encoding, delimiter, header, records, from: calendarFrom, to: calendarTo },
   };
 }

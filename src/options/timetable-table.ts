@@ -5,7 +5,14 @@
 
 import { TERM_WEEKS_MAX } from '../limits.js';
 import { IDENTIFIER_MODES } from '../model/event.js';
-import { DATE_ORDERS, FIRST_DAYS, OTHERWISE } from '../model/read-rules.js';
+import {
+  DATE_ORDERS,
+  FIRST_DAYS,
+  type FieldValue,
+  OTHERWISE,
+  type Term,
+  type WeeklyPattern,
+} from '../model/read-rules.js';
 import { MAPPED_FIELDS } from '../source/field-map.js';
 import {
   ADDRESS,
@@ -50,8 +57,15 @@ export interface Entry {
 
 type Given = Omit<Entry, 'name' | 'shape'>;
 
-function entriesOf(given: Readonly<Record<string, readonly [Kind | Shape, Given]>>): readonly Entry[] {
-  return Object.entries(given).map(([name, [shape, entry]]) => ({ name, shape: shapeOf(shape), ...entry }));
+/** The entries of an object. `Of` is its type, if src/model/ has it. */
+function entriesOf<Of = Record<string, unknown>>(
+  given: Readonly<Record<keyof Of & string, readonly [Kind | Shape, Given]>>,
+): readonly Entry[] {
+  return Object.entries<readonly [Kind | Shape, Given]>(given).map(([name, [shape, entry]]) => ({
+    name,
+    shape: shapeOf(shape),
+    ...entry,
+  }));
 }
 
 function shapeOf(given: Kind | Shape): Shape {
@@ -83,7 +97,7 @@ const SECONDS_PER_YEAR = 31_536_000;
 const VALUE: Shape = {
   is: 'entries',
   type: 'FieldValue',
-  entries: entriesOf({
+  entries: entriesOf<FieldValue>({
     from: [COLUMN, { isRequired: true, help: 'column, dotted path or template that gives the text' }],
     split: [TEXT, { help: 'text between several values in one cell; empty values, - and -- are dropped' }],
     each: [TEXT, { help: 'dotted path within each element of an array' }],
@@ -122,8 +136,8 @@ const ROOM_FIELDS: readonly string[] = ['id', 'name', 'building', 'capacity'];
 /** The parts of {@link WeeklyPattern}, whose content source/pattern/ checks. */
 const WHEN: Shape = {
   is: 'entries',
-  type: 'WhenDescription',
-  entries: entriesOf({
+  type: 'WeeklyPattern',
+  entries: entriesOf<WeeklyPattern>({
     day: [COLUMN, { isRequired: true, help: 'weekdays: names or abbreviations in any language, or numbers' }],
     start: [COLUMN, { isRequired: true, help: 'times of day, or ranges such as 8:10 - 8:55' }],
     end: [COLUMN, { help: 'times of day', default: 'the end of the ranges in `start`' }],
@@ -144,8 +158,8 @@ const DATES: Shape = { is: 'list', of: shapeOf(TEXT), range: 'a list of dates an
 
 const TERM: Shape = {
   is: 'entries',
-  type: 'TermDescription',
-  entries: entriesOf({
+  type: 'Term',
+  entries: entriesOf<Term>({
     firstDay: [DATE, { isRequired: true, help: 'first day of week 1' }],
     weeks: [count('weeks', 1, TERM_WEEKS_MAX), { isRequired: true, help: 'number of weeks' }],
     except: [DATES, { help: 'days without lessons: dates, and ranges such as 2026-10-26/2026-10-30' }],

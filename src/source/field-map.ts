@@ -2,12 +2,12 @@
 import { LecternError } from '../errors.js';
 import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import { derivedIdentifier } from '../model/derived-identifier.js';
-import type { IdentifierMode, Rejection } from '../model/event.js';
+import type { Rejection } from '../model/event.js';
 import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { isUuid } from '../model/identifier.js';
 import type { FieldMap, MapValue, ReadRules } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
-import { quoteEscaped } from '../model/text.js';
+import { normaliseText, quoteEscaped } from '../model/text.js';
 import { viewOf } from '../structures/byte-strings.js';
 import { MISSING, type Names, NULL, namesOf, Row, TEXT, WHOLE } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
@@ -15,8 +15,8 @@ import { ColumnWatch, checkColumns, type WatchedColumn } from './column-watch.js
 import { LoadNotes } from './load-notes.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
 import { mapValueFault, ValueSteps } from './map-value.js';
-import { patternColumns, WeeklyRows } from './pattern/weekly-rows.js';
-import { recordIdOf, SeveralValues } from './several-values.js';
+import { PatternFault, PatternReader, patternColumns } from './pattern/weekly-rows.js';
+import { RecordRows, recordIdOf } from './record-rows.js';
 import type { LoadOptions, RowForm, RowSink } from './source.js';
 
 type ColumnRecord = Readonly<Record<string, unknown>>;
@@ -62,7 +62,8 @@ const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> =
 export function fieldMapFault(map: FieldMap): string | null {
   for (const [key, value] of Object.entries(map)) {
     const isObject = typeof value === 'object' && value !== null;
-    const fault = isObject && !MAPPED_FIELDS.includes(key) ? formatFault(key, value) : entryFault(key, value);
+    const fault =
+      isObject && !MAPPED_FIELDS.includes(key) ? formatFault(key, { ...value }) : entryFault(key, value);
     if (fault !== null) return fault;
   }
   return null;
@@ -125,19 +126,17 @@ interface ColumnPlan {
  */
 export class FieldTable {
   readonly row: Row;
-  readonly sink: RowSink;
+  readonly notes: LoadNotes;
   readonly places: ReadonlyMap<string, number>;
+  readonly #sink: RowSink;
   readonly #form: RowForm;
   readonly #columns: readonly Column[];
   readonly #paths: readonly Column[];
   readonly #steps: readonly ((row: Row) => void)[];
   readonly #stepped: ColumnPlan['stepped'];
-  readonly #eventSteps: readonly ((row: Row) => void)[];
-  /** Gives the dates of weekly patterns; null if records have dates of their own. */
-  readonly #weekly: WeeklyRows | null;
-  /** Gives the rows of records with several values. */
-  readonly #several: SeveralValues;
-  readonly #identifiers: IdentifierMode;
+  /** Null if records have times of their own. */
+  readonly #patterns: PatternReader | null;
+  readonly #rows: RecordRows;
   /** Slots whose lists and objects are kept as JSON. */
   readonly #jsonSlots: ReadonlySet<number>;
   readonly #watch: ColumnWatch;
@@ -153,11 +152,12 @@ export class FieldTable {
     format: string,
     rules: ReadRules = { identifiers: 'uuid' },
     sourceName = '',
-    onRecord?: LoadOptions['onRecord'],
+    { onRecord, form = EVENTS, notes }: Pick<LoadOptions, 'onRecord' | 'form' | 'notes'> = {},
   ) {
     const isFlat = FLAT_FORMATS.includes(format);
-    this.sink = sink;
-    this.#form = sink.takes ?? EVENTS;
+    this.#sink = sink;
+    this.notes = notes ?? new LoadNotes();
+    this.#form = form;
     const { fields } = this.#form;
     const given = mapOf(rules.fieldMap ?? {}, format);
     const objects = [...entriesOf(rules.fieldMap ?? {}, format)].flatMap(([field, value]) =>
@@ -180,48 +180,38 @@ export class FieldTable {
       isFlat,
     });
     const row = new Row(plan.slots);
+    row.rules = rules;
     this.row = row;
     this.places = plan.places;
     this.#columns = plan.columns;
     this.#paths = plan.columns.filter(({ path }) => path !== null);
     this.#steps = plan.steps;
     this.#stepped = plan.stepped;
-    this.#eventSteps = fields === MAPPED_FIELDS ? eventSteps(format, rules, templates) : [];
-    this.#identifiers = rules.identifiers;
-    this.#several = new SeveralValues({
+    this.#rows = new RecordRows({
       row,
+      sink,
       identifiers: rules.identifiers,
-      steps: this.#eventSteps,
-      give: () => sink.row(row),
+      steps: fields === MAPPED_FIELDS ? eventSteps(format, rules, templates) : [],
       refuse: (field, detail) => this.#refuse({ code: 'malformed-record', field, detail }),
     });
     this.#jsonSlots = new Set(
       [...partMap.values()].flatMap(columnsOf).flatMap((name) => plan.places.get(name) ?? []),
     );
-    this.#weekly =
+    this.#patterns =
       when === undefined
         ? null
-        : new WeeklyRows(when, rules, {
+        : new PatternReader(when, rules, {
             row,
             slots: new Map([...parts.keys()].map((part, n) => [part, fields.length + n])),
-            written: {
-              id: slotOfField('id'),
-              lessonId: slotOfField('lessonId'),
-              time: slotOfField('time'),
-              endTime: slotOfField('endTime'),
-              rooms: [slotOfField('roomId'), slotOfField('roomName')],
-            },
-            give: () => this.#giveRow(),
-            refuse: (rejection) => this.fault(rejection),
-            notes: (sink.notes ?? new LoadNotes()).patterns,
+            give: () => this.#giveRows(),
+            notes: this.notes.patterns,
           });
     // The columns of a database are checked before its rows are read.
     const watched = format === 'postgresql' ? [] : watchedColumns(new Map([...given, ...partMap]), isFlat);
     const makeWatch = (): ColumnWatch => new ColumnWatch(sourceName, watched, isFlat);
     // A CSV file names its columns in its first line. Records of other formats may omit columns.
     this.#isTold = format === 'csv';
-    this.#watch =
-      this.#isTold || sink.notes === undefined ? makeWatch() : sink.notes.watchOf(format, makeWatch);
+    this.#watch = this.#isTold ? makeWatch() : this.notes.watchOf(format, makeWatch);
     this.#look = onRecord;
   }
 
@@ -245,35 +235,32 @@ export class FieldTable {
       this.#refuse(fault);
       return;
     }
-    if (!row.hasLists) for (const step of this.#eventSteps) step(row);
-    if (this.#weekly === null) this.#giveRow();
-    else this.#weekly.give();
+    // Other records, such as rooms, have one value in each field.
+    if (row.hasLists && this.#form !== EVENTS) row.refuseLists(this.#form.fields.keys());
+    this.#giveRows();
   }
 
-  #giveRow(): void {
-    const { row } = this;
-    if (row.hasLists && this.#form === EVENTS) {
-      this.#several.give();
-      return;
-    }
-    // Other records, such as rooms, have one value in each field.
-    if (row.hasLists) row.refuseLists(this.#form.fields.keys());
-    this.sink.row(row);
+  #giveRows(): void {
+    const meetings = this.#patterns === null ? null : this.#patterns.read();
+    if (meetings instanceof PatternFault) {
+      const { code, message: detail } = meetings;
+      this.#refuse({ code, field: null, detail });
+    } else if (meetings !== null || this.#patterns === null) this.#rows.give(meetings);
   }
 
   #refuse(fault: Omit<Rejection, 'position'>): void {
     const { row } = this;
-    const id = recordIdOf(row, this.#identifiers);
+    const id = recordIdOf(row, row.rules.identifiers);
     this.fault({ position: row.position, ...(id === null ? {} : { id }), ...fault });
   }
 
   /** The source has ended. */
   finish(): void {
-    this.#weekly?.finish();
+    this.#patterns?.finish();
   }
 
   fault(rejection: Rejection): void {
-    this.sink.fault(rejection);
+    this.#sink.fault(rejection);
   }
 
   /** Takes back the row of an earlier record with these values. */
@@ -282,8 +269,9 @@ export class FieldTable {
     this.fill(record);
     for (const step of this.#steps) step(row);
     for (const { slot, steps } of this.#stepped) steps.apply(row, slot);
-    const id = recordIdOf(row, this.#identifiers);
-    if (id !== null) this.sink.retract?.(id);
+    row.isRetraction = true;
+    this.#sink.row(row);
+    row.isRetraction = false;
   }
 
   /** Gives a decoded record to the sink. */
@@ -437,7 +425,7 @@ function planColumns(
 /** The steps after the map, for the fields of events. */
 function eventSteps(
   format: string,
-  { identifiers }: ReadRules,
+  { identifiers, prefix, lecturerIds }: ReadRules,
   templates: ReadonlyMap<string, MapTemplate>,
 ): ((row: Row) => void)[] {
   const steps: ((row: Row) => void)[] = [tidyLesson];
@@ -460,7 +448,25 @@ function eventSteps(
   const isNamed = format === 'icalendar' && identifiers === 'uuid';
   if (identifiers === 'derived' || isNamed) steps.push(keepNames);
   if (isNamed) steps.push(deriving());
+  if (lecturerIds !== undefined) steps.push(fillingLecturers(lecturerIds));
+  if (prefix !== undefined) {
+    const [before, title] = [Buffer.from(prefix), slotOfField('title')];
+    steps.push((row) => {
+      if (row.isText(title)) row.join(title, [before, title]);
+    });
+  }
   return steps;
+}
+
+function fillingLecturers(lecturerIds: NonNullable<ReadRules['lecturerIds']>): (row: Row) => void {
+  const ids = new Map(Object.entries(lecturerIds).map(([name, id]) => [normaliseText(name) ?? name, id]));
+  const [nameSlot, slot] = [slotOfField('lecturer'), slotOfField('lecturerId')];
+  return (row) => {
+    if (!row.isText(nameSlot) || row.kindOf(slot) > NULL) return;
+    const name = row.textOf(nameSlot);
+    const id = ids.get(name) ?? ids.get(normaliseText(name) ?? name);
+    if (id !== undefined) row.put(slot, id);
+  };
 }
 
 /** A value in words, with its article. */

@@ -162,7 +162,8 @@ class HttpLoad {
   }
 
   async #readPage(answer: UpstreamAnswer, page: number, isOnly: boolean): Promise<ReadSummary> {
-    const { rules, signal, onProgress, onRecord } = this.#options;
+    const { rules, signal, onProgress, onRecord, notes, form } = this.#options;
+    const recordsBefore = this.#records;
     const { headers } = answer.message;
     const sourceName = redactAddress(answer.url);
     const isEncoded = isGzipEncoded(answer);
@@ -172,8 +173,7 @@ class HttpLoad {
     const bytesMax = this.#spec.bytesMax ?? UPSTREAM_BYTES_MAX;
     const decoded = isEncoded ? gunzip(sourceName, bytes, bytesMax) : bytes;
     const read = await readRecords(decoded, this.#sinkFor(page), {
-      rules,
-      onRecord,
+      ...{ rules, onRecord, notes, form },
       sourceName,
       bytesTotal,
       // Without these fields, the body ends with the connection, which may end for any reason (RFC 9112
@@ -181,7 +181,8 @@ class HttpLoad {
       endIsCertain: isEncoded || length !== undefined || headers['transfer-encoding'] !== undefined,
       unpackedBytesMax: bytesMax,
       signal,
-      onProgress: () => {
+      onProgress: ({ records }) => {
+        this.#records = recordsBefore + records;
         // The limits apply during unpacking, too.
         this.#call.throwIfEnded();
         onProgress?.({ bytesRead: this.#call.bytesRead, bytesTotal, records: this.#records });
@@ -193,22 +194,20 @@ class HttpLoad {
   /** Numbers the records of all pages in one sequence. */
   #sinkFor(page: number): RowSink {
     const sink = this.#sink;
+    if (page === 1) return sink;
+    const before = this.#records;
     return {
-      row: (row) => {
-        this.#records++;
-        if (page > 1) {
-          row.record = this.#records;
-          row.page = page;
-        }
+      row(row) {
+        const { record } = row;
+        row.record += before;
+        row.page = page;
         sink.row(row);
+        // One record may become several rows.
+        row.record = record;
       },
-      fault: (rejection) => {
-        const record = ++this.#records;
-        const position = page === 1 ? rejection.position : { ...rejection.position, record, page };
-        sink.fault({ ...rejection, position });
+      fault({ position, ...rejection }) {
+        sink.fault({ ...rejection, position: { ...position, record: before + position.record, page } });
       },
-      retract: (id) => sink.retract?.(id),
-      notes: sink.notes,
     };
   }
 }

@@ -13,15 +13,12 @@ import {
 } from '../limits.js';
 import type { Rejection } from '../model/event.js';
 import { FIELDS, type FieldName } from '../model/fields.js';
-import { type FieldMap, type MapValue, OTHERWISE } from '../model/read-rules.js';
+import { type FieldMap, type FieldValue, OTHERWISE } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
 import { quoteEscaped } from '../model/text.js';
 import { LIST, NULL, OTHER, type Row } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { parseTemplate } from './map-template.js';
-
-/** A value of a map with steps. */
-type MapSteps = Exclude<MapValue, string>;
 
 const MEMBERS = ['from', 'split', 'each', 'match', 'values', 'otherwise'] as const;
 /** An event has one value of these fields. */
@@ -133,12 +130,12 @@ export class ValueSteps {
   readonly #pattern: RE2JS | null;
   readonly #hasGroup: boolean;
   readonly #values: ReadonlyMap<string, string | null> | null;
-  readonly #otherwise: MapSteps['otherwise'];
+  readonly #otherwise: FieldValue['otherwise'];
   readonly #split: string | undefined;
   readonly #memo = new TextMemo<ReadText>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
 
   /** @throws LecternError `option-invalid` for a pattern that is none */
-  constructor(field: string, { split, match, values, otherwise = 'keep' }: MapSteps) {
+  constructor(field: string, { split, match, values, otherwise = 'keep' }: FieldValue) {
     this.#field = field as FieldName;
     this.#split = split;
     const fault = match === undefined ? null : patternFault(match);

@@ -9,11 +9,11 @@ import {
   PARTS_AT_ONCE,
 } from '../limits.js';
 import type { RecordPosition, Rejection } from '../model/event.js';
-import { overlaid } from '../model/read-rules.js';
+import { overlaid, type ReadRules } from '../model/read-rules.js';
 import { ByteStrings } from '../structures/byte-strings.js';
 import { KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
 import { quickHash } from '../structures/quick-hash.js';
-import { HALVED, type Names, NULL, namesOf, PLAIN, Row, STRIDE, TEXT } from '../structures/row.js';
+import { HALVED, type Names, NULL, namesOf, PLAIN, Row, STRIDE, TEXT, textsOf } from '../structures/row.js';
 import { MAPPED_FIELDS } from './field-map.js';
 import { LoadNotes } from './load-notes.js';
 import {
@@ -126,8 +126,8 @@ class PartsLoad {
       const { copy, name } = reports[n] as PartReport;
       if (copy === null) continue;
       copies.push(copy);
-      sink.notes?.add(copy.notes);
-      for (const _batch of replay(copy, this.#sinkOf(n, sink), name)) {
+      this.#options.notes?.add(copy.notes);
+      for (const _batch of replay(copy, sink, this.#rulesOf(n), name)) {
         this.#tellProgress();
         await nextTurn();
         signal?.throwIfAborted();
@@ -143,10 +143,8 @@ class PartsLoad {
   }
 
   /** The rows of a part are judged by its own rules. */
-  #sinkOf(n: number, sink: RowSink): RowSink {
-    const { rules: own } = this.#parts[n]?.source ?? {};
-    if (own === undefined || sink.under === undefined) return sink;
-    return sink.under(overlaid(this.#options.rules ?? { identifiers: 'uuid' }, own));
+  #rulesOf(n: number): ReadRules {
+    return overlaid(this.#options.rules ?? { identifiers: 'uuid' }, this.#parts[n]?.source.rules ?? {});
   }
 
   async #readAll(): Promise<PartReport[]> {
@@ -179,8 +177,10 @@ class PartsLoad {
     const progress = this.#progress[n] as { bytesRead: number; records: number };
     try {
       const writer = new CopyWriter(name, this.#budget);
+      const notes = new LoadNotes();
       const answer = await source.load(writer, {
         rules,
+        notes,
         signal,
         onRecord,
         previous: previous === null ? null : (copy?.version ?? null),
@@ -195,7 +195,7 @@ class PartsLoad {
       return {
         id,
         name,
-        copy: isKept ? copy : writer.finish(answer),
+        copy: isKept ? copy : writer.finish({ ...answer, notes: notes.report() }),
         confirmedMs: Date.now(),
         failure: null,
       };
@@ -311,7 +311,6 @@ const ID = MAPPED_FIELDS.indexOf('id');
 
 /** Keeps rows in few bytes. */
 export class CopyWriter implements RowSink {
-  readonly notes: LoadNotes = new LoadNotes();
   readonly #source: string;
   readonly #budget: { bytes: number };
   readonly #batches: Buffer[] = [];
@@ -333,6 +332,10 @@ export class CopyWriter implements RowSink {
   }
 
   row(row: Row): void {
+    if (row.isRetraction) {
+      this.#entries.push([row.textOf(ID)]);
+      return;
+    }
     const { record, line, byte, page, source } = row;
     const isLine = record === line && byte === -1 && page === 0 && source === undefined;
     const entry: [Position, number, ...(number | string)[]] = [
@@ -351,13 +354,8 @@ export class CopyWriter implements RowSink {
     this.#added();
   }
 
-  retract(id: string): void {
-    this.#entries.push([id]);
-    this.#batchBytes += id.length;
-  }
-
   /** @throws LecternError `source-too-large` */
-  finish(summary: LoadSummary): RecordCopy {
+  finish(summary: LoadSummary & Pick<RecordCopy, 'notes'>): RecordCopy {
     this.#endBatch();
     const length = this.#batches.reduce((bytes, batch) => bytes + batch.length, 0);
     const bytes = new Uint8Array(new SharedArrayBuffer(length));
@@ -366,7 +364,7 @@ export class CopyWriter implements RowSink {
       bytes.set(batch, offset);
       offset += batch.length;
     }
-    return { ...summary, records: this.#records, notes: this.notes.report(), bytes };
+    return { ...summary, records: this.#records, bytes };
   }
 
   #added(): void {
@@ -375,14 +373,8 @@ export class CopyWriter implements RowSink {
       this.#endBatch();
   }
 
-  #namesOf({ names: { view, places, count } }: Row): number {
-    const names: string[] = [];
-    for (let n = 0; n < count; n++) {
-      const from = view.byteOffset + (places[2 * n] as number);
-      names.push(
-        Buffer.from(view.buffer, from, (places[2 * n + 1] as number) - (places[2 * n] as number)).toString(),
-      );
-    }
+  #namesOf(row: Row): number {
+    const names = textsOf(row.names);
     const key = JSON.stringify(names);
     let number = this.#names.get(key);
     if (number === undefined) {
@@ -444,11 +436,18 @@ export class CopyWriter implements RowSink {
 /**
  * Gives the rows of a copy to a sink, a batch at each step.
  *
+ * @param rules by which the values are to be read
  * @param label names the source of rows that have no source
  */
-export function* replay({ bytes }: RecordCopy, sink: RowSink, label?: string): Generator<void> {
+export function* replay(
+  { bytes }: RecordCopy,
+  sink: RowSink,
+  rules: ReadRules,
+  label?: string,
+): Generator<void> {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const row = new Row(MAPPED_FIELDS.length);
+  row.rules = rules;
   const placed = (position: Position): RecordPosition => {
     const place = typeof position === 'number' ? { record: position, line: position } : position;
     // A merged part has already named its parts.
@@ -460,8 +459,11 @@ export function* replay({ bytes }: RecordCopy, sink: RowSink, label?: string): G
     const values = new BatchValues(unpackBatch(all.subarray(offset + LENGTH_BYTES, end)));
     offset = end;
     for (const entry of values.entries) {
-      if (isRetracted(entry)) sink.retract?.(entry[0]);
-      else if (isRejected(entry)) sink.fault({ ...entry[0], position: placed(entry[0].position) });
+      row.isRetraction = isRetracted(entry);
+      if (isRetracted(entry)) {
+        row.put(ID, entry[0]);
+        sink.row(row);
+      } else if (isRejected(entry)) sink.fault({ ...entry[0], position: placed(entry[0].position) });
       else {
         values.fill(row, entry);
         row.place(placed(entry[0]));

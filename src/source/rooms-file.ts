@@ -40,8 +40,7 @@ export async function readRooms(
   const given = typeof source === 'string' ? fileSource(source) : source;
   try {
     await given.load(intake, {
-      rules,
-      signal,
+      ...{ rules, signal, form: FORM },
       onProgress({ bytesRead }) {
         if (bytesRead > ROOMS_FILE_BYTES_MAX)
           throw new Error(`it has more than ${ROOMS_FILE_BYTES_MAX} bytes`);
@@ -60,7 +59,7 @@ export async function readRooms(
 export function roomsOf(given: readonly unknown[], identifiers: IdentifierMode): RoomTable {
   const intake = new RoomIntake(identifiers);
   try {
-    const table = new FieldTable(intake, 'memory', { identifiers });
+    const table = new FieldTable(intake, 'memory', { identifiers }, '', { form: FORM });
     for (const value of given) {
       table.row.record++;
       table.object(value);
@@ -78,7 +77,6 @@ const FORM: RowForm = {
 const [ID, NAME, BUILDING, CAPACITY] = [0, 1, 2, 3] as const;
 
 class RoomIntake implements RowSink {
-  readonly takes: RowForm = FORM;
   readonly #identifiers: IdentifierMode;
   readonly #rooms = new Map<string, Room>();
   readonly #faults: string[] = [];

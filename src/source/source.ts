@@ -11,18 +11,10 @@ import type { LoadNotes, NotesReport } from './load-notes.js';
 
 /** Takes records synchronously, in the order of the source. */
 export interface RowSink {
-  /** A record. The row is overwritten by the next record. */
+  /** A record, or one of its rows. The row is overwritten by the next one. */
   row(row: Row): void;
   /** A record that could not be read. */
   fault(rejection: Rejection): void;
-  /** Takes back an earlier row, by the id of its event: a later version follows, or cancels it. Only calendars do this. */
-  retract?(id: string): void;
-  /** A sink for rows that have rules of their own. Default: the rules of the load count. */
-  readonly under?: ((rules: ReadRules) => RowSink) | undefined;
-  /** What the rows hold. Default: the fields of events. */
-  readonly takes?: RowForm | undefined;
-  /** The notes of the whole load. A sink around another sink passes them on. */
-  readonly notes?: LoadNotes | undefined;
 }
 
 export interface RowForm {
@@ -62,6 +54,10 @@ export interface LoadOptions {
    */
   readonly onVersion?: ((version: string | null) => void) | undefined;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
+  /** What the rows hold. Default: the fields of events. */
+  readonly form?: RowForm | undefined;
+  /** The notes of the whole load, which its sources and pages share. */
+  readonly notes?: LoadNotes | undefined;
   /** Called with each record before the field map, until it returns false. */
   readonly onRecord?: ((value: unknown) => boolean) | undefined;
   /** Called by a database before its first record, if `onRecord` is given. Several sources have no catalogue. */

@@ -5,9 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { LecternError } from '../errors.js';
 import { LECTURER_IDS_BYTES_MAX } from '../limits.js';
 import { overlaid, type ReadRules } from '../model/read-rules.js';
-import { normaliseText, quoteEscaped } from '../model/text.js';
-import { NULL, type Row } from '../structures/row.js';
-import { MAPPED_FIELDS } from './field-map.js';
+import { quoteEscaped } from '../model/text.js';
 import { fileSource } from './file.js';
 import { isGlob } from './find-files.js';
 import { type FolderSpec, foundFiles, type GlobSpec } from './found-files.js';
@@ -28,7 +26,7 @@ import {
   postgresId,
 } from './postgres/postgres-spec.js';
 import type { RecordSource } from './records.js';
-import type { RowSink, Source } from './source.js';
+import type { Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
 export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | PostgresSpec | MergedSpec) & OwnRules;
@@ -239,8 +237,7 @@ export function liftRules(spec: SourceSpec, rules: ReadRules): { spec: SourceSpe
 
 /**
  * The source with what it has of its own. The version includes rules, prefix and identifiers of lecturers, because with
- * others the same bytes give other rows. A missing `lecturerId` comes from `lecturer`, compared in Unicode NFC; each
- * load reads the map.
+ * others the same bytes give other rows. Each load reads the map of lecturers.
  */
 export function withOwnRules(source: Source, own: OwnRules): Source {
   const { lecturerIds, rules = {}, name = source.name, prefix, refreshSeconds } = own;
@@ -259,15 +256,13 @@ export function withOwnRules(source: Source, own: OwnRules): Source {
         return { sources: sources.map((each) => withOwnRules(each, { ...own, name: named(each) })), skipped };
       },
     }),
-    async load(given, { previous, onVersion, ...options } = {}) {
-      const ids = await lecturerIdsOf(lecturerIds);
-      const marks = [ids, prefix, Object.keys(rules).length === 0 ? undefined : rules];
-      const mark = marks.every((each) => each === undefined) ? '' : `${digestOf(marks)} `;
-      const merged = overlaid(options.rules ?? { identifiers: 'uuid' }, rules);
-      const sink = filling(given.under?.(merged) ?? given, ids, prefix);
+    async load(sink, { previous, onVersion, ...options } = {}) {
+      const all = { ...rules, prefix, lecturerIds: await lecturerIdsOf(lecturerIds) };
+      const digest = digestOf(all);
+      const mark = digest === digestOf({}) ? '' : `${digest} `;
       const answer = await source.load(sink, {
         ...options,
-        rules: merged,
+        rules: overlaid(options.rules ?? { identifiers: 'uuid' }, all),
         onVersion: (version) => onVersion?.(version === null ? null : mark + version),
         previous: previous?.startsWith(mark) ? previous.slice(mark.length) : null,
       });
@@ -277,28 +272,7 @@ export function withOwnRules(source: Source, own: OwnRules): Source {
   };
 }
 
-function filling(
-  sink: RowSink,
-  ids: ReadonlyMap<string, string> | undefined,
-  prefix: string | undefined,
-): RowSink {
-  if (ids === undefined && prefix === undefined) return sink;
-  const before = prefix === undefined ? null : Buffer.from(prefix);
-  return {
-    ...{ takes: sink.takes, notes: sink.notes },
-    row(row) {
-      if (ids !== undefined) fill(row, ids);
-      if (before !== null && row.isText(TITLE)) row.join(TITLE, [before, TITLE]);
-      sink.row(row);
-    },
-    fault: (rejection) => sink.fault(rejection),
-    retract: (id) => sink.retract?.(id),
-  };
-}
-
-async function lecturerIdsOf(
-  given: LecturerIds | undefined,
-): Promise<ReadonlyMap<string, string> | undefined> {
+async function lecturerIdsOf(given: LecturerIds | undefined): Promise<ReadRules['lecturerIds']> {
   if (given === undefined) return undefined;
   if (typeof given !== 'string') return idsByName(given, 'option-invalid');
   return idsByName(await readJsonObject(given, lecturersFile(given)), 'source-malformed');
@@ -309,36 +283,22 @@ function lecturersFile(path: string): Parameters<typeof readJsonObject>[1] {
   return { name, form: '{"name": "identifier"}', bytesMax: LECTURER_IDS_BYTES_MAX };
 }
 
-const TITLE = MAPPED_FIELDS.indexOf('title');
-const LECTURER = MAPPED_FIELDS.indexOf('lecturer');
-const LECTURER_ID = MAPPED_FIELDS.indexOf('lecturerId');
-
-function fill(row: Row, ids: ReadonlyMap<string, string>): void {
-  if (!row.isText(LECTURER) || row.kindOf(LECTURER_ID) > NULL) return;
-  const lecturer = row.textOf(LECTURER);
-  const id = ids.get(lecturer) ?? ids.get(normaliseText(lecturer) ?? lecturer);
-  if (id !== undefined) row.put(LECTURER_ID, id);
-}
-
 function idsByName(
   map: Readonly<Record<string, unknown>>,
   code: 'source-malformed' | 'option-invalid',
-): ReadonlyMap<string, string> {
-  const ids = new Map<string, string>();
+): NonNullable<ReadRules['lecturerIds']> {
   for (const [name, id] of Object.entries(map)) {
-    if (typeof id !== 'string') {
-      const problem = `the identifier of ${quoteEscaped(name)} is not a string`;
-      throw new LecternError(code, `the map of lecturer identifiers is not valid: ${problem}`);
-    }
-    ids.set(normaliseText(name) ?? name, id);
+    if (typeof id === 'string') continue;
+    const problem = `the identifier of ${quoteEscaped(name)} is not a string`;
+    throw new LecternError(code, `the map of lecturer identifiers is not valid: ${problem}`);
   }
-  return ids;
+  return map as Readonly<Record<string, string>>;
 }
 
-/** @param marks plain data, and the map of lecturers */
-function digestOf(marks: readonly unknown[]): string {
-  const plain = marks.map((mark) =>
-    mark instanceof Map ? [...mark].sort(([a], [b]) => (a < b ? -1 : 1)) : mark,
-  );
-  return createHash('sha256').update(JSON.stringify(plain)).digest().subarray(0, 16).toString('base64url');
+/** Equal for equal rules, in any order of their names. */
+function digestOf(rules: Partial<ReadRules>): string {
+  const { lecturerIds, ...others } = rules;
+  const ids = lecturerIds && Object.entries(lecturerIds).sort(([a], [b]) => (a < b ? -1 : 1));
+  const text = JSON.stringify([others, ids]);
+  return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url');
 }

@@ -3,6 +3,7 @@
  * points into the bytes of its source where the text is plain, and writes all other values into the row's own memory.
  * A reader fills one row again and again, so a sink keeps nothing of it.
  */
+import type { ReadRules } from '../model/read-rules.js';
 import { copyText, viewOf } from './byte-strings.js';
 import { quickHash } from './quick-hash.js';
 
@@ -35,6 +36,17 @@ export interface Names {
   view: DataView;
 }
 
+/** The values of a row at one moment. */
+export class RowState {
+  readonly spans: Int32Array;
+  /** How much of the row's own memory was used. */
+  used = 0;
+
+  constructor({ spans }: Row) {
+    this.spans = new Int32Array(spans.length);
+  }
+}
+
 const BYTES_MIN = 4096;
 const BYTES_PER_UNIT = 3;
 /** Shorter texts of ASCII are copied unit by unit, which is faster than a call of `write`. */
@@ -55,8 +67,12 @@ export class Row {
   /** 1-based page of the line or byte; 0 on the first page. */
   page = 0;
   source: string | undefined;
+  /** The rules by which the values are to be read. */
+  rules: ReadRules = { identifiers: 'uuid' };
   /** The id of the record, if it has become several rows. */
   recordId: string | null = null;
+  /** Takes back the rows of an earlier record with this id: a later version follows, or cancels it. Only calendars do this. */
+  isRetraction = false;
   /** Whether a list was written since `begin`. */
   hasLists = false;
   #own: Buffer = Buffer.alloc(BYTES_MIN);
@@ -96,14 +112,16 @@ export class Row {
     this.source = position.source;
   }
 
-  /** How much of the row's own memory is used. */
-  get mark(): number {
-    return this.#used;
+  /** Notes the values of the row. */
+  keep(state: RowState): void {
+    state.spans.set(this.spans);
+    state.used = this.#used;
   }
 
-  /** Frees what was written after a mark. The values there must be set again. */
-  rewind(mark: number): void {
-    this.#used = mark;
+  /** Makes the row what it was when it was noted. */
+  back({ spans, used }: RowState): void {
+    this.spans.set(spans);
+    this.#used = used;
   }
 
   kindOf(field: number): number {
@@ -359,4 +377,10 @@ export function namesOf(names: readonly string[]): Names {
     places[2 * n + 1] = at;
   }
   return { places, count: names.length, view: viewOf(Buffer.from(names.join(''), 'utf8')) };
+}
+
+/** The names as texts. */
+export function textsOf({ places, count, view }: Names): string[] {
+  const bytes = Buffer.from(view.buffer, view.byteOffset, view.byteLength);
+  return Array.from({ length: count }, (_, n) => bytes.toString('utf8', places[2 * n], places[2 * n + 1]));
 }

@@ -5,7 +5,7 @@ import { extendHistory } from '../change/history.js';
 import { datedImage, reviseImage } from '../change/revisions.js';
 import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
 import { RECORD_PREFIX_UNITS, recordPrefix } from '../model/derived-identifier.js';
-import type { IdentifierMode, NormalisedEvent } from '../model/event.js';
+import type { NormalisedEvent } from '../model/event.js';
 import { FIELDS } from '../model/fields.js';
 import { parseIdentifier } from '../model/identifier.js';
 import type { ReadRules } from '../model/read-rules.js';
@@ -72,32 +72,33 @@ export async function loadImage(
   const retracted = new RetractedEvents();
   const holders: (RowIntake | Normaliser)[] = [];
   const watch = new IntakeWatch(builder, holders, bounds);
-  const sinks = new Map<string, RowSink>();
-  // Sources with equal rules share a sink, because it knows the values that it has seen.
-  const under = (own: ReadRules): RowSink => {
+  const intakes = new Map<string, Intake>();
+  let latest: Intake | null = null;
+  /** Sources with equal rules share an intake, because it knows the values that it has seen. */
+  const intakeOf = (own: ReadRules): Intake => {
+    if (latest?.rules === own) return latest;
     const key = JSON.stringify([own.identifiers, own.dateOrder, own.timeZone]);
-    const known = sinks.get(key);
-    if (known !== undefined) return known;
-    const normaliser = new Normaliser(own, notes.ambiguousTimes);
-    const intake = new RowIntake(builder, own.identifiers, normaliser);
-    holders.push(intake, normaliser);
-    const sink: RowSink = {
-      notes,
-      under,
-      row(row) {
-        if (!retracted.replace(row, own.identifiers, normaliser)) intake.add(row, positionOf);
-        watch.record();
-      },
-      retract: (id) => retracted.add(id),
-      fault(rejection) {
-        builder.reject(rejection);
-        watch.record();
-      },
-    };
-    sinks.set(key, sink);
-    return sink;
+    let known = intakes.get(key);
+    if (known === undefined) {
+      const normaliser = new Normaliser(own, notes.ambiguousTimes);
+      known = { rules: own, normaliser, rows: new RowIntake(builder, own.identifiers, normaliser) };
+      intakes.set(key, known);
+      holders.push(known.rows, normaliser);
+    }
+    latest = { ...known, rules: own };
+    return latest;
   };
-  const sink = under(rules);
+  const sink: RowSink = {
+    row(row) {
+      const { rows, normaliser } = intakeOf(row.rules);
+      if (!retracted.take(row, normaliser)) rows.add(row, positionOf);
+      watch.record();
+    },
+    fault(rejection) {
+      builder.reject(rejection);
+      watch.record();
+    },
+  };
   const onProgress: LoadOptions['onProgress'] = (progress) => {
     watch.chunk();
     options.onProgress?.(progress);
@@ -108,7 +109,7 @@ export async function loadImage(
   };
   const { memoryBytesMax } = bounds;
   const copyBytesMax = memoryBytesMax === null ? undefined : COPY_MEMORY_SHARE * memoryBytesMax;
-  const summary = await source.load(sink, { ...options, rules, copyBytesMax, onProgress, onParts });
+  const summary = await source.load(sink, { ...options, rules, notes, copyBytesMax, onProgress, onParts });
   if (summary === 'not-modified') {
     if (typeof options.previous === 'string') return summary;
     throw new Error(`the source ${source.name} reports that nothing changed, but was not asked`);
@@ -128,6 +129,13 @@ export async function loadImage(
   return { image, source: summary, edit: patched, bytesLeft: watch.bytesLeft(image) };
 }
 
+/** What takes the rows of one source. */
+interface Intake {
+  readonly rules: ReadRules;
+  readonly rows: RowIntake;
+  readonly normaliser: Normaliser;
+}
+
 const ID = FIELDS.findIndex(({ name }) => name === 'id');
 
 /** Records that a source has taken back, each with the events that replace it, until the image is built. */
@@ -136,23 +144,26 @@ class RetractedEvents {
   /** Rows of a copy do not know their record. */
   readonly #byPrefix = new Map<string, string>();
 
-  /** @param record the id of a record, canonical */
-  add(record: string): void {
-    this.#events.set(record, new Map());
-    this.#byPrefix.set(recordPrefix(record), record);
-  }
-
-  /** @returns whether the row is of a record that was taken back, and is kept for it */
-  replace(row: Parameters<RowSink['row']>[0], identifiers: IdentifierMode, normaliser: Normaliser): boolean {
-    if (this.#events.size === 0) return false;
-    const id = parseIdentifier(row.textOf(ID), identifiers, 'id') ?? '';
-    const record = row.recordId ?? this.#byPrefix.get(id.slice(0, RECORD_PREFIX_UNITS)) ?? id;
+  /** @returns whether the row takes back a record, or is kept for a record that was taken back */
+  take(row: Parameters<RowSink['row']>[0], normaliser: Normaliser): boolean {
+    if (!row.isRetraction && this.#events.size === 0) return false;
+    const id = parseIdentifier(row.textOf(ID), row.rules.identifiers, 'id');
+    if (row.isRetraction) {
+      if (id !== null) this.#add(id);
+      return true;
+    }
+    const record = row.recordId ?? this.#byPrefix.get(id?.slice(0, RECORD_PREFIX_UNITS) ?? '') ?? id ?? '';
     const events = this.#events.get(record);
     if (events === undefined) return false;
     const event = normaliser.event(row);
     if (isRejection(event) || events.has(event.id)) return false;
     events.set(event.id, event);
     return true;
+  }
+
+  #add(record: string): void {
+    this.#events.set(record, new Map());
+    this.#byPrefix.set(recordPrefix(record), record);
   }
 
   /** The image without what was taken back. */

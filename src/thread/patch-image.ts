@@ -83,7 +83,6 @@ async function readGivenChanges(task: PatchTask, chunks: AsyncIterable<Uint8Arra
     else recordOf(id, record).rejections.push({ ...rejection, id });
   };
   const sink: RowSink = {
-    notes,
     row(row) {
       const event = normaliser.event(row);
       if (isRejection(event)) reject(event);
@@ -93,7 +92,7 @@ async function readGivenChanges(task: PatchTask, chunks: AsyncIterable<Uint8Arra
   };
   const bytesMax = bounds.memoryBytesMax ?? Number.POSITIVE_INFINITY;
   const imageBytes = LOAD_BASE_BYTES + Math.ceil(PATCH_IMAGE_SHARE * served.summary.bytes);
-  await readRecordChunks(name, watched(chunks, imageBytes, bytesMax), sink, { rules });
+  await readRecordChunks(name, watched(chunks, imageBytes, bytesMax), sink, { rules, notes });
   const all = [...records.values()];
   return {
     upserts: new Map(all.flatMap(({ events }) => events.map((event) => [event.id, event]))),

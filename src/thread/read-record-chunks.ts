@@ -8,11 +8,11 @@ export async function readRecordChunks(
   name: string,
   chunks: AsyncIterable<Uint8Array>,
   sink: RowSink,
-  { onProgress, rules }: LoadOptions,
+  { onProgress, rules, notes }: LoadOptions,
 ): Promise<Omit<LoadSummary, 'version'>> {
   await preparePatterns(rules?.fieldMap);
   // Records in memory have numbers and no lines.
-  const table = new FieldTable(sink, 'memory', rules, name);
+  const table = new FieldTable(sink, 'memory', rules, name, { notes });
   const reader = new NdjsonReader(name, table, rules, false);
   let bytesRead = 0;
   for await (const chunk of chunks) {

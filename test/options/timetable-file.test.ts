@@ -333,11 +333,11 @@ test('the schema and the page have each entry of the table', async (t) => {
   const tables = String(pages.timetableTables(TIMETABLE, rangeOf));
   const { $defs } = JSON.parse(schema) as { $defs: Record<string, { properties: object }> };
   t.same(Object.keys($defs), [
-    'TermDescription',
+    'Term',
     'RoomsDescription',
     'SourceDescription',
     'FieldValue',
-    'WhenDescription',
+    'WeeklyPattern',
     'SourceAuth',
   ]);
   for (const { name } of TIMETABLE.entries)

@@ -24,8 +24,13 @@ export function memorySource(records: Iterable<unknown>, name = 'records in memo
     name,
     async load(sink, { signal, rules, onRecord } = {}) {
       signal?.throwIfAborted();
-      const identifiers = rules?.identifiers ?? 'uuid';
-      const table = new FieldTable(sink, 'memory', { identifiers }, name, onRecord);
+      const table = new FieldTable(
+        sink,
+        'memory',
+        { identifiers: 'uuid', ...rules, fieldMap: undefined },
+        name,
+        { onRecord },
+      );
       for (const record of records) {
         table.row.record++;
         table.object(record);
@@ -61,7 +66,7 @@ export class Collector implements RowSink {
   readonly records: RawRecord[] = [];
   readonly rejections: Rejection[] = [];
   row(row: Row): void {
-    this.records.push({ position: row.position, value: valuesOf(row) });
+    if (!row.isRetraction) this.records.push({ position: row.position, value: valuesOf(row) });
   }
   fault(rejection: Rejection): void {
     this.rejections.push(rejection);
@@ -76,7 +81,7 @@ class RawCollector extends Collector {
     return true;
   };
   override row(row: Row): void {
-    this.records.push({ position: row.position, value: this.#looked });
+    if (!row.isRetraction) this.records.push({ position: row.position, value: this.#looked });
   }
 }
 
@@ -104,11 +109,17 @@ export function rawTable(
   notes?: LoadNotes,
 ): FieldTable {
   let looked: unknown;
-  const sink: RowSink = { row: (row) => record(looked, row.position), fault, notes };
-  return new FieldTable(sink, format, { identifiers: 'uuid' }, 'test', (value) => {
+  const sink: RowSink = {
+    row: (row) => {
+      if (!row.isRetraction) record(looked, row.position);
+    },
+    fault,
+  };
+  const onRecord = (value: unknown): boolean => {
     looked = value;
     return true;
-  });
+  };
+  return new FieldTable(sink, format, { identifiers: 'uuid' }, 'test', { onRecord, notes });
 }
 
 /** Loads a source. Without a field map, the records are as they are in the source. */

@@ -22,7 +22,6 @@ function collect(): Collected {
   const sink: RowSink = {
     row: (row) => rows.push(valuesOf(row)),
     fault: ({ detail }) => faults.push(detail),
-    notes,
   };
   return { rows, faults, sink, notes };
 }
@@ -306,7 +305,7 @@ test('a CSV file without a mapped column is refused at its first record', async 
 test('a mapped column that no JSON record has is refused at the end; a column of times after 1,000 records', async (t) => {
   const optional = collect();
   const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'room.nam', type: 'kind' } };
-  const pages = [1, 2].map(() => new FieldTable(optional.sink, 'ndjson', rules, 'a.json'));
+  const pages = [1, 2].map(() => new FieldTable(optional.sink, 'ndjson', rules, 'a.json', optional));
   optional.notes.checkColumns();
   for (let n = 0; n < 2000; n++) pages[0]?.object({ room: { name: 'x' } });
   pages[1]?.object({ kind: null });
@@ -330,7 +329,7 @@ test('columns of separately loaded parts are checked together', async (t) => {
   const rules: ReadRules = { identifiers: 'uuid', fieldMap: { title: 'a', type: 'b' } };
   const partOf = (record: object | null) => {
     const { sink, notes } = collect();
-    const mapped = new FieldTable(sink, 'ndjson', rules, 'part');
+    const mapped = new FieldTable(sink, 'ndjson', rules, 'part', { notes });
     if (record !== null) mapped.object(record);
     notes.ambiguousTimes.gaps++;
     return structuredClone(notes.report());

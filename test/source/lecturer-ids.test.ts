@@ -111,3 +111,44 @@ test('an invalid map is a failure', async (t) => {
     t.match(await failureOf(collect(source)), { code, message }, name);
   }
 });
+
+test('a prefix and the identifier of a lecturer are the same at each date of a record', async (t) => {
+  const folder = t.testdir({
+    'a.csv': 'id,title,lecturer,type,day,start,end\n1,Maths,"Lovelace, Ada",a,Mon,09:00,10:00\n',
+    'a.ics': [
+      'BEGIN:VCALENDAR',
+      'BEGIN:VEVENT',
+      'UID:1',
+      'DTSTART:20260928T070000Z',
+      'DTEND:20260928T080000Z',
+      'RRULE:FREQ=WEEKLY;COUNT=3',
+      'SUMMARY:Maths',
+      'CATEGORIES:a',
+      'ORGANIZER;CN="Lovelace, Ada":mailto:ada@example.org',
+      'END:VEVENT',
+      'END:VCALENDAR',
+      '',
+    ].join('\r\n'),
+  });
+  const kinds = { from: 'type', values: { a: 'b', b: 'c' } };
+  const ofCalendar = { from: 'CATEGORIES', values: { a: 'b', b: 'c' } };
+  for (const name of ['a.csv', 'a.ics']) {
+    const sink = new Collector();
+    await withOwnRules(fileSource(join(folder, name)), {
+      lecturerIds: IDS,
+      prefix: 'ERASMUS: ',
+      rules: {
+        identifiers: 'any',
+        timeZone: 'UTC',
+        ...{ from: '2026-01-01', to: '2027-01-01' },
+        fieldMap: { csv: { type: kinds }, icalendar: { type: ofCalendar } },
+        when: { day: 'day', start: 'start', end: 'end' },
+        terms: { autumn: { firstDay: '2026-09-28', weeks: 3 } },
+      },
+    }).load(sink);
+    const values = sink.records.map(({ value }) => value);
+    const each = { title: 'ERASMUS: Maths', lecturer: 'Lovelace, Ada', lecturerId: ADA, type: 'b' };
+    t.match(values, [each, each, each], name);
+    t.equal(values.length, 3);
+  }
+});

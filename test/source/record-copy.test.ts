@@ -6,12 +6,20 @@ import type { IdentifierMode, RecordPosition, Rejection } from '../../src/model/
 import { FIELDS } from '../../src/model/fields.js';
 import { Normaliser } from '../../src/normalise/normalise.js';
 import { FieldTable } from '../../src/source/field-map.js';
+import { LoadNotes } from '../../src/source/load-notes.js';
 import { CopyWriter, replay } from '../../src/source/merged.js';
 import type { RowSink } from '../../src/source/source.js';
 import type { Row } from '../../src/structures/row.js';
 import { failureOf, valuesOf } from './collect.js';
 
-const READ = { format: 'ndjson', gzipped: false, bytesRead: 7, version: 'v' } as const;
+const READ = {
+  format: 'ndjson',
+  gzipped: false,
+  bytesRead: 7,
+  version: 'v',
+  notes: new LoadNotes().report(),
+} as const;
+const RULES = { identifiers: 'uuid' } as const;
 
 type Told = { value: unknown; position: RecordPosition } | Rejection;
 
@@ -26,7 +34,7 @@ function copied(fill: (table: FieldTable) => void, bytesMax = Number.POSITIVE_IN
     fault: (rejection) => told.push(rejection),
   };
   let steps = 0;
-  for (const _ of replay(structuredClone(copy), sink)) steps++;
+  for (const _ of replay(structuredClone(copy), sink, RULES)) steps++;
   return { copy, told, steps };
 }
 
@@ -101,7 +109,7 @@ test('a copy returns the same event or rejection at the same position', (t) => {
           give(copying, value, position);
         }
         const found = outcomeOf(mode);
-        for (const _ of replay(writer.finish(READ), found.sink)) found.events.length;
+        for (const _ of replay(writer.finish(READ), found.sink, RULES)) found.events.length;
         deepStrictEqual(found.events, expected.events);
       }
     }),
@@ -165,7 +173,7 @@ test('a damaged copy is reported', (t) => {
     const bytes = Uint8Array.from(copy.bytes);
     bytes[at] = ~(bytes[at] as number);
     const sink = { row() {}, fault() {} };
-    t.throws(() => [...replay({ ...copy, bytes: bytes.subarray(0, at + 1) }, sink)], {
+    t.throws(() => [...replay({ ...copy, bytes: bytes.subarray(0, at + 1) }, sink, RULES)], {
       code: 'image-unusable',
     });
   }

@@ -6,6 +6,7 @@ import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
 import { ByteStrings, viewOf } from '../../structures/byte-strings.js';
 import { Growable } from '../../structures/growable.js';
 import { KeyedHash, randomHashSeed } from '../../structures/keyed-hash.js';
+import { RowState } from '../../structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import { type CalendarEvent, type EventFault, faultOf, sequenceOf } from './calendar-event.js';
 import { endOf, isFault, type Moment, type Timing, UNKNOWN_ZONE } from './event-timing.js';
@@ -124,12 +125,13 @@ export class EventOutput {
   readonly #table: FieldTable;
   readonly #texts: InstantTexts = new InstantTexts();
   readonly #singles = new SingleEvents();
-  /** The event whose values are in the row, and where these end: its occurrences differ only in id and times. */
+  /** The event whose values are in the row: its occurrences differ only in id and times. */
   #present: CalendarEvent | null = null;
-  #mark = 0;
+  readonly #filled: RowState;
 
   constructor(table: FieldTable) {
     this.#table = table;
+    this.#filled = new RowState(table.row);
   }
 
   /** Gives an event that does not recur. Of versions with one UID, the one with the highest SEQUENCE counts. */
@@ -228,15 +230,14 @@ export class EventOutput {
     if (this.#present !== event) {
       // A copy would take longer than everything else here.
       table.fill(Object.assign(event.columns, { id, DTSTART: start, DTEND: end }));
-      table.give();
       this.#present = event;
-      this.#mark = row.mark;
-      return;
+      row.keep(this.#filled);
+    } else {
+      row.back(this.#filled);
+      this.#put('id', id);
+      this.#put('DTSTART', start);
+      this.#put('DTEND', end);
     }
-    row.rewind(this.#mark);
-    this.#put('id', id);
-    this.#put('DTSTART', start);
-    this.#put('DTEND', end);
     table.give();
   }
 
@@ -260,9 +261,8 @@ export class EventOutput {
   }
 
   #count(kind: Moment['kind']): void {
-    const ambiguous = this.#table.sink.notes?.ambiguousTimes;
-    if (kind === 'exact' || ambiguous === undefined) return;
-    if (kind === 'gap') ambiguous.gaps++;
-    else ambiguous.overlaps++;
+    const { ambiguousTimes } = this.#table.notes;
+    if (kind === 'gap') ambiguousTimes.gaps++;
+    else if (kind === 'overlap') ambiguousTimes.overlaps++;
   }
 }

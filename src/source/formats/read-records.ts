@@ -98,6 +98,7 @@ export async function readRecords(
   if (reader !== null) reader.push(last);
   else reader = (await beginWith(Buffer.concat([untold.all, last]), true)) as FormatReader;
   await reader.finish();
+  options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
   for (const _step of reader.rest?.() ?? []) {
     options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
     await nextTurn();
@@ -146,7 +147,7 @@ async function begin(
   sink: RowSink,
   head: Buffer,
   ended: boolean,
-  { sourceName, rules = DEFAULT_RULES, onRecord }: ReadOptions,
+  { sourceName, rules = DEFAULT_RULES, ...options }: ReadOptions,
   onTable: (table: FieldTable) => void,
 ): Promise<FormatReader | null> {
   const sniffed = sniffedBy(rules, sniff(head, ended), head);
@@ -158,7 +159,7 @@ async function begin(
   }
   const Reader = rules.records === undefined ? await READERS[sniffed.format]() : await nestedReader();
   await preparePatterns(rules.fieldMap);
-  const table = new FieldTable(sink, sniffed.format, rules, sourceName, onRecord);
+  const table = new FieldTable(sink, sniffed.format, rules, sourceName, options);
   onTable(table);
   const reader = new Reader(sourceName, table, rules);
   if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));

@@ -1,6 +1,6 @@
 /**
  * Folder source/pattern/. Weekly patterns. This folder knows neither formats nor time zones. A record that gives a
- * lesson by weekday and weeks becomes a row for each date of its term. The times are local texts such as
+ * lesson by weekday and weeks has meetings, and each becomes a row for each date of its term. The times are local texts such as
  * `2026-09-28 09:00`, so that the time zone counts at each date, and the intake knows most of them already.
  */
 import {
@@ -10,18 +10,19 @@ import {
   VALUE_MEMO_ENTRIES_MAX,
   VALUE_MEMO_UNITS_MAX,
 } from '../../limits.js';
-import { recordPrefix, rowIdentifier } from '../../model/derived-identifier.js';
-import type { Rejection, RejectionCode } from '../../model/event.js';
+import { rowIdentifier } from '../../model/derived-identifier.js';
+import type { RejectionCode } from '../../model/event.js';
+import { FIELDS } from '../../model/fields.js';
 import { NEEDS_DATE_ORDER, readDate } from '../../model/local-time.js';
 import { FIRST_DAYS, type PatternNotes, type ReadRules, type WeeklyPattern } from '../../model/read-rules.js';
 import { suggest } from '../../model/suggest.js';
 import { quoteEscaped } from '../../model/text.js';
 import { DAY_MS, MINUTE_MS, parseDate } from '../../model/time.js';
-import { HALVED, LIST, type Names, NULL, namesOf, PLAIN, type Row } from '../../structures/row.js';
+import { HALVED, LIST, NULL, namesOf, PLAIN, type Row, STRIDE, textsOf } from '../../structures/row.js';
 import { TextMemo } from '../../structures/text-memo.js';
 import { type MapTemplate, parseTemplate } from '../map-template.js';
 import { isNothing } from '../map-value.js';
-import { recordIdOf } from '../several-values.js';
+import type { Item, Meeting } from '../record-rows.js';
 import { type ClockTime, parseClockTimes } from './clock-times.js';
 import {
   type Dates,
@@ -38,7 +39,6 @@ import { parseWeeks, type Weeks } from './weeks.js';
 const CYCLE_WEEKS_MIN = 2;
 const CYCLE_WEEKS_MAX = 8;
 const MINUTES_MAX = 7 * 24 * 60;
-const NO_NAMES: Names = namesOf([]);
 
 /** The parts of a pattern that are read from records. */
 const PARTS = ['day', 'start', 'end', 'minutes', 'weeks', 'term', 'validFrom', 'validUntil'] as const;
@@ -127,35 +127,20 @@ function isLength(minutes: number): boolean {
   return Number.isInteger(minutes) && minutes >= 1 && minutes <= MINUTES_MAX;
 }
 
-/** One meeting of a record in a week. Milliseconds from midnight. */
-interface Meeting {
+/** The time of one meeting in a week. Milliseconds from midnight. */
+interface MeetingTime {
   readonly weekday: number;
   readonly start: number;
   readonly end: number;
 }
 
-class PatternFault extends Error {
+export class PatternFault extends Error {
   readonly code: RejectionCode;
 
   constructor(code: RejectionCode, detail: string) {
     super(detail);
     this.code = code;
   }
-}
-
-/** The table whose rows are patterns. */
-interface WeeklyTable {
-  readonly row: Row;
-  /** The slots of the parts that are read from records. */
-  readonly slots: ReadonlyMap<Part, number>;
-  /** The slots of the fields that a pattern writes. */
-  readonly written: Readonly<Record<'id' | 'lessonId' | 'time' | 'endTime', number>> & {
-    readonly rooms: readonly number[];
-  };
-  /** Passes the row on. */
-  readonly give: () => void;
-  readonly refuse: (rejection: Rejection) => void;
-  readonly notes: PatternNotes;
 }
 
 /** A record that waits until the data tells its weekday. */
@@ -165,16 +150,23 @@ interface HeldRow {
   readonly names: readonly string[];
 }
 
-/** Gives a row once for each date. */
-export class WeeklyRows {
+/** A table whose records are patterns. */
+interface PatternTable {
+  readonly row: Row;
+  /** The slots of the parts that are read from records. */
+  readonly slots: ReadonlyMap<Part, number>;
+  /** Takes a row that was held. */
+  readonly give: () => void;
+  readonly notes: PatternNotes;
+}
+
+const ROOM_SLOTS = ['roomId', 'roomName'].map((name) => FIELDS.findIndex((field) => field.name === name));
+
+/** Reads the meetings of records. */
+export class PatternReader {
   readonly #when: WeeklyPattern;
   readonly #rules: ReadRules;
-  readonly #row: Row;
-  readonly #slots: ReadonlyMap<Part, number>;
-  readonly #written: WeeklyTable['written'];
-  readonly #give: () => void;
-  readonly #refuse: (rejection: Rejection) => void;
-  readonly #notes: PatternNotes;
+  readonly #table: PatternTable;
   readonly #weekdays: WeekdayReader;
   readonly #terms: ReadonlyMap<string, TermDays>;
   readonly #times = new TextMemo<readonly ClockTime[] | string>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
@@ -183,20 +175,11 @@ export class WeeklyRows {
   readonly #clocks = new Map<number, string>();
   #held: HeldRow[] = [];
 
-  constructor(
-    when: WeeklyPattern,
-    rules: ReadRules,
-    { row, slots, written, give, refuse, notes }: WeeklyTable,
-  ) {
+  constructor(when: WeeklyPattern, rules: ReadRules, table: PatternTable) {
     this.#when = when;
     this.#rules = rules;
-    this.#row = row;
-    this.#slots = slots;
-    this.#written = written;
-    this.#give = give;
-    this.#refuse = refuse;
-    this.#notes = notes;
-    this.#weekdays = new WeekdayReader(when.dayOne, notes.readings);
+    this.#table = table;
+    this.#weekdays = new WeekdayReader(when.dayOne, table.notes.readings);
     const terms = new Map<string, TermDays>();
     for (const [name, term] of Object.entries(rules.terms ?? {})) {
       const days = termDays(name, term);
@@ -205,15 +188,15 @@ export class WeeklyRows {
     this.#terms = terms;
   }
 
-  /** Gives the dates of the row, which holds a record. */
-  give(): void {
+  /** The meetings of the record in the row. Null: the record is held, until other records tell its weekday. */
+  read(): readonly Meeting[] | PatternFault | null {
     let days: readonly number[] | null | string;
     const cell = this.#text('day');
     if (cell === '') days = 'expected a day of the week';
     else days = this.#weekdays.read(cell);
     if (days === null && this.#held.length < UNTOLD_RECORDS_MAX) {
-      this.#held.push(held(this.#row));
-      return;
+      this.#held.push(held(this.#table.row));
+      return null;
     }
     if (days === null) {
       this.finish();
@@ -225,13 +208,10 @@ export class WeeklyRows {
           cell === '' ? 'missing-field' : 'malformed-recurrence',
           cell === '' ? `the day is missing; ${days}` : `day ${quoteEscaped(cell)}: ${days}`,
         );
-      this.#giveDates(days as readonly number[]);
+      return this.#meetingsOf(days as readonly number[]);
     } catch (error) {
-      if (!(error instanceof PatternFault)) throw error;
-      const { position } = this.#row;
-      const id = recordIdOf(this.#row, this.#rules.identifiers);
-      const { code, message: detail } = error;
-      this.#refuse({ position, ...(id === null ? {} : { id }), code, field: null, detail });
+      if (error instanceof PatternFault) return error;
+      throw error;
     }
   }
 
@@ -240,76 +220,61 @@ export class WeeklyRows {
     this.#weekdays.end();
     const waiting = this.#held;
     this.#held = [];
-    const row = this.#row;
+    const { row, give, notes } = this.#table;
     // The record that is in the row now comes after those that are held.
     const present = waiting.length === 0 ? null : held(row);
     for (const record of waiting) {
       restore(row, record);
-      this.give();
+      give();
     }
     if (present !== null) restore(row, present);
-    if (this.#notes.readings.length === 0) this.#notes.readings = this.#weekdays.readings;
+    if (notes.readings.length === 0) notes.readings = this.#weekdays.readings;
   }
 
   #text(part: Part): string {
-    const slot = this.#slots.get(part);
-    if (slot === undefined || this.#row.kindOf(slot) <= NULL) return '';
-    const text = this.#row.textOf(slot).trim();
+    const { row, slots } = this.#table;
+    const slot = slots.get(part);
+    if (slot === undefined || row.kindOf(slot) <= NULL) return '';
+    const text = row.textOf(slot).trim();
     return isNothing(text) ? '' : text;
   }
 
-  #giveDates(days: readonly number[]): void {
-    const meetings = this.#meetings(days);
+  #meetingsOf(days: readonly number[]): Meeting[] {
+    const times = this.#timesOf(days);
     const name = this.#termName();
     const weeksText = this.#text('weeks');
     const [from, until] = [this.#date('validFrom'), this.#date('validUntil')];
-    const found = meetings.map(({ weekday }) => this.#datesOf(name, weekday, weeksText, from, until));
+    const found = times.map(({ weekday }) => this.#datesOf(name, weekday, weeksText, from, until));
     const events = found.reduce((sum, dates) => sum + dates.days.length, 0);
     const excepted = found.reduce((sum, dates) => sum + dates.excepted, 0);
     if (events === 0) throw this.#withoutDates(name, days, weeksText, excepted);
-    this.#notes.records++;
-    this.#notes.events += events;
-    this.#notes.excepted += excepted;
-    const row = this.#row;
-    const { id: idSlot, lessonId, time, endTime, rooms } = this.#written;
-    const isNameless = row.kindOf(idSlot) <= NULL || row.isEmptyText(idSlot);
-    const record = recordIdOf(row, this.#rules.identifiers);
-    // A record that is refused for its id is refused once.
-    const isRefused = record === null && !(isNameless && this.#rules.identifiers === 'derived');
-    const prefix = record === null ? '' : recordPrefix(record);
-    row.recordId = record;
-    const lesson = row.kindOf(lessonId) <= NULL ? '' : row.textOf(lessonId);
+    const { row, notes } = this.#table;
+    notes.records++;
+    notes.events += events;
+    notes.excepted += excepted;
     // As many rooms as meetings: each meeting has its own.
-    const paired = rooms.flatMap((slot) => {
-      const items = row.kindOf(slot) === LIST ? (JSON.parse(row.textOf(slot)) as readonly unknown[]) : [];
-      return meetings.length > 1 && items.length === meetings.length ? [[slot, items] as const] : [];
+    const paired = ROOM_SLOTS.flatMap((slot) => {
+      const items = row.kindOf(slot) === LIST ? (JSON.parse(row.textOf(slot)) as readonly Item[]) : [];
+      return times.length > 1 && items.length === times.length ? [[slot, items] as const] : [];
     });
-    const mark = row.mark;
-    for (const [n, { start, end }] of meetings.entries()) {
+    return times.map(({ start, end }, n) => {
       const dates = found[n] as Dates;
-      const starts = joinedTexts(dates, this.#clock(start), (date) => flat(`${date} ${this.#clock(start)}`));
-      const ends =
-        end < DAY_MS
-          ? joinedTexts(dates, this.#clock(end), (date) => flat(`${date} ${this.#clock(end)}`))
-          : dates.days.map((day) => new Date(day * DAY_MS + end).toISOString().slice(0, 19));
-      const ids = joinedTexts(dates, String(n), (date) => rowIdentifier('', n === 0 ? date : `${date} ${n}`));
-      for (let at = 0; at < ends.length; at++) {
-        row.rewind(mark);
-        row.put(time, starts[at]);
-        row.put(endTime, ends[at]);
-        if (record !== null) row.put(idSlot, prefix + ids[at]);
-        if (lesson !== '') row.put(lessonId, `${lesson} ${dates.texts[at]}`);
-        for (const [slot, items] of paired) row.put(slot, items[n]);
-        this.#give();
-        // The columns that are not served count once for each record.
-        row.names = NO_NAMES;
-        if (isRefused) return;
-      }
-    }
-    row.recordId = null;
+      const textsAt = (clock: string): readonly string[] =>
+        joinedTexts(dates, clock, (date) => flat(`${date} ${clock}`));
+      return {
+        rooms: paired.map(([slot, items]) => [slot, items[n] as Item] as const),
+        starts: textsAt(this.#clock(start)),
+        ends:
+          end < DAY_MS
+            ? textsAt(this.#clock(end))
+            : dates.days.map((day) => new Date(day * DAY_MS + end).toISOString().slice(0, 19)),
+        dates: dates.texts,
+        ids: joinedTexts(dates, String(n), (date) => rowIdentifier('', n === 0 ? date : `${date} ${n}`)),
+      };
+    });
   }
 
-  #meetings(days: readonly number[]): Meeting[] {
+  #timesOf(days: readonly number[]): MeetingTime[] {
     const { end: endColumn, minutes: length } = this.#when;
     const starts = this.#clockTimes('start');
     const ends = endColumn === undefined ? null : this.#clockTimes('end');
@@ -383,7 +348,8 @@ export class WeeklyRows {
   #termName(): string | null {
     const { term } = this.#when;
     const [only] = this.#terms.keys();
-    const name = term === undefined ? (only ?? null) : this.#slots.has('term') ? this.#text('term') : term;
+    const name =
+      term === undefined ? (only ?? null) : this.#table.slots.has('term') ? this.#text('term') : term;
     if (name === null || this.#terms.has(name)) return name;
     const listed = [...this.#terms.keys()].join(', ');
     throw new PatternFault(
@@ -394,7 +360,7 @@ export class WeeklyRows {
 
   /** A day since 1970-01-01; null if the record has no such date. */
   #date(part: 'validFrom' | 'validUntil'): number | null {
-    const text = this.#slots.has(part) ? this.#text(part) : (this.#when[part] ?? '');
+    const text = this.#table.slots.has(part) ? this.#text(part) : (this.#when[part] ?? '');
     if (text === '') return null;
     const date = readDate(text, this.#rules.dateOrder);
     if (typeof date !== 'string') return date.days;
@@ -488,17 +454,9 @@ function itemOf<Item>(list: readonly Item[], n: number): Item {
 }
 
 function held(row: Row): HeldRow {
-  const slots = row.spans.length / 4;
+  const slots = row.spans.length / STRIDE;
   const values = Array.from({ length: slots }, (_, slot) => [row.kindOf(slot), row.textOf(slot)] as const);
-  const { view, places, count } = row.names;
-  const names = Array.from({ length: count }, (_, n) =>
-    Buffer.from(
-      view.buffer,
-      view.byteOffset + (places[2 * n] as number),
-      (places[2 * n + 1] as number) - (places[2 * n] as number),
-    ).toString(),
-  );
-  return { values, position: row.position, names };
+  return { values, position: row.position, names: textsOf(row.names) };
 }
 
 function restore(row: Row, { values, position, names }: HeldRow): void {

@@ -53,6 +53,8 @@ async function loadRows(
     onProgress,
     onRecord,
     onCatalogue,
+    form,
+    notes,
     signal,
   }: LoadOptions,
 ): Promise<LoadSummary | 'not-modified'> {
@@ -67,9 +69,9 @@ async function loadRows(
   const isServed = onRecord === undefined;
   if (!isServed) onCatalogue?.(await catalogueOf(database, rows));
   // Rooms have no times.
-  checkMappedColumns(rows.columns, rules, name, isServed && sink.takes === undefined);
+  checkMappedColumns(rows.columns, rules, name, isServed && form === undefined);
   await preparePatterns(rules.fieldMap);
-  const table = new FieldTable(sink, 'postgresql', rules, name, onRecord);
+  const table = new FieldTable(sink, 'postgresql', rules, name, { onRecord, form, notes });
   const copy = await binaryCopyOf(database, rows, table);
   const reader = new BinaryRows(name, table, copy.columns, copy.unserved, copy.isChecked);
   let bytesRead = 0;

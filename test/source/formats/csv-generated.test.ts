@@ -93,7 +93,6 @@ async function outcomeOf(
           sink.row(row);
         },
         fault: sink.fault,
-        notes: sink.notes,
       };
       const onRecord = taken === null ? () => true : undefined;
       const reading = { ...options, sourceName: 'bytes', bytesTotal: null, onRead: overwrite, onRecord };

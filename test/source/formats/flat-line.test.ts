@@ -41,7 +41,6 @@ function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): S
           sink.row(row);
         },
         fault: sink.fault,
-        notes: sink.notes,
       };
       const onRecord = taken === null ? () => true : options.onRecord;
       const reading = { ...options, sourceName: 'bytes', bytesTotal: null, onRead: overwrite, onRecord };

@@ -1,15 +1,21 @@
-/** Records with several values in a field. Such a record becomes a row for each combination of its values. */
+/**
+ * The rows of a record: one for each date of a weekly pattern, and for each combination of the values of its fields. The
+ * rows are one lesson.
+ */
 import { ROWS_PER_RECORD_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
 import { derivedIdentifier, recordPrefix, rowIdentifier } from '../model/derived-identifier.js';
 import type { IdentifierMode } from '../model/event.js';
 import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { parseIdentifier } from '../model/identifier.js';
-import { LIST, type Names, NULL, namesOf, type Row, WHOLE } from '../structures/row.js';
+import { LIST, type Names, NULL, namesOf, type Row, RowState, WHOLE } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { isNothing, SINGLE_FIELDS } from './map-value.js';
+import type { RowSink } from './source.js';
 
 const ID = slotOf('id');
 const LESSON = slotOf('lessonId');
+const TIME = slotOf('time');
+const END_TIME = slotOf('endTime');
 const SINGLE_SLOTS = SINGLE_FIELDS.map((name) => slotOf(name as FieldName));
 const NONE: readonly number[] = [];
 const NO_NAMES: Names = namesOf([]);
@@ -25,7 +31,7 @@ const FAMILIES: readonly (readonly number[])[] = (() => {
   return [...named, ...others];
 })();
 
-type Item = string | number | null;
+export type Item = string | number | null;
 
 /** A family whose fields have several values. */
 interface Varying {
@@ -34,67 +40,102 @@ interface Varying {
   readonly items: readonly (readonly Item[])[];
 }
 
-/** A row, and what becomes of it. */
+/** One meeting of a weekly pattern: the values that its rows have of their own. */
+export interface Meeting {
+  /** The places of several rooms, of which each meeting has one, and its room. */
+  readonly rooms: readonly (readonly [slot: number, room: Item])[];
+  readonly starts: readonly string[];
+  readonly ends: readonly string[];
+  /** `2026-09-28`. */
+  readonly dates: readonly string[];
+  /** The second half of the id of each row. */
+  readonly ids: readonly string[];
+}
+
+/** A table whose records become rows. */
 interface Target {
   readonly row: Row;
   readonly identifiers: IdentifierMode;
+  readonly sink: RowSink;
   /** Change each row before it is given. */
   readonly steps: readonly ((row: Row) => void)[];
-  give(): void;
   refuse(field: FieldName | null, detail: string): void;
 }
 
-/** Gives a row once for each combination of its values. */
-export class SeveralValues {
+/** Gives a row for each date of a record, and for each combination of its values. */
+export class RecordRows {
   readonly #target: Target;
-  readonly #base: Int32Array;
+  /** The row as the record gives it, at one meeting, and before its combinations. */
+  readonly #record: RowState;
+  readonly #dated: RowState;
+  readonly #combinations: RowState;
   /** The different items of lists that are alone in their family. */
   readonly #lone = new TextMemo<Varying['items']>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
 
   constructor(target: Target) {
     this.#target = target;
-    this.#base = new Int32Array(target.row.spans.length);
+    this.#record = new RowState(target.row);
+    this.#dated = new RowState(target.row);
+    this.#combinations = new RowState(target.row);
   }
 
-  /** Gives the combinations of the row, which has lists. The row stays as it is. */
-  give(): void {
-    const { row } = this.#target;
-    row.refuseLists(SINGLE_SLOTS);
-    const all: Varying[] = [];
-    for (const slots of FAMILIES) {
-      const varying = this.#varying(slots);
-      if (typeof varying === 'string') {
-        this.#target.refuse(FIELDS[slots[0] as number]?.name ?? null, varying);
-        return;
-      }
-      if (varying !== null) all.push(varying);
-    }
-    const count = all.reduce((product, { items }) => product * items.length, 1);
-    if (count <= ROWS_PER_RECORD_MAX) {
-      this.#giveAll(all, count);
+  /** @param meetings of a weekly pattern; null for a record that has its own time */
+  give(meetings: readonly Meeting[] | null): void {
+    const { row, sink, steps, identifiers } = this.#target;
+    if (meetings === null && !row.hasLists) {
+      for (const step of steps) step(row);
+      sink.row(row);
       return;
     }
-    const shown = all.map(({ slots, items }) => `${items.length} of ${namesOfSlots(slots)}`).join(' × ');
-    const expected = `expected at most ${ROWS_PER_RECORD_MAX}`;
-    this.#target.refuse(null, `the record has ${count} combinations of values: ${shown}; ${expected}`);
+    // The rooms of the meetings are no combinations.
+    for (const [slot, room] of meetings?.[0]?.rooms ?? []) row.put(slot, room);
+    const all = row.hasLists ? this.#allVarying() : [];
+    if (all === null) return;
+    row.recordId = recordIdOf(row, identifiers);
+    row.keep(this.#record);
+    if (meetings === null) this.#giveAll(all, null);
+    else this.#giveMeetings(meetings, all);
+    row.back(this.#record);
+    row.recordId = null;
   }
 
-  #giveAll(all: readonly Varying[], count: number): void {
-    const { row, identifiers, steps, give } = this.#target;
-    // A row of a weekly pattern is one date of its record.
-    const date = row.recordId === null ? null : row.textOf(ID);
-    const record = row.recordId ?? recordIdOf(row, identifiers);
-    const isNameless = row.kindOf(ID) <= NULL || row.isEmptyText(ID);
-    const hasLesson = row.kindOf(LESSON) > NULL && !row.isEmptyText(LESSON);
-    if (!hasLesson) this.#nameLesson(date ?? record, isNameless);
+  #giveMeetings(meetings: readonly Meeting[], all: readonly Varying[]): void {
+    const { row, steps } = this.#target;
+    const prefix = row.recordId === null ? null : recordPrefix(row.recordId);
+    const dated = this.#dated;
+    for (const { rooms, starts, ends, dates, ids } of meetings) {
+      row.back(this.#record);
+      for (const [slot, room] of rooms) row.put(slot, room);
+      // Once for all dates, unless each of their combinations has other values.
+      if (all.length === 0) for (const step of steps) step(row);
+      const lesson = row.kindOf(LESSON) <= NULL ? '' : row.textOf(LESSON);
+      row.keep(dated);
+      for (let at = 0; at < dates.length; at++) {
+        row.back(dated);
+        row.put(TIME, starts[at]);
+        row.put(END_TIME, ends[at]);
+        if (prefix !== null) row.put(ID, prefix + ids[at]);
+        if (lesson !== '') row.put(LESSON, `${lesson} ${dates[at]}`);
+        if (all.length > 0) this.#giveAll(all, prefix && prefix + ids[at]);
+        else this.#give();
+        // A record that is refused for its id is refused once.
+        if (prefix === null && !this.#isNameless()) return;
+      }
+    }
+  }
+
+  /** @param date the id of the record at one date */
+  #giveAll(all: readonly Varying[], date: string | null): void {
+    const { row, steps } = this.#target;
+    const record = row.recordId;
+    const combinations = this.#combinations;
+    const isRefused = record === null && !this.#isNameless();
+    if (row.kindOf(LESSON) <= NULL || row.isEmptyText(LESSON)) this.#nameLesson(date ?? record, isRefused);
+    row.keep(combinations);
     const prefix = record === null ? '' : recordPrefix(record);
-    const base = this.#base;
-    base.set(row.spans);
-    const { mark } = row;
-    // A record that is refused for its id is refused once.
-    const rows = record === null && !(isNameless && identifiers === 'derived') ? 1 : count;
-    row.recordId = record;
-    for (let n = 0; n < rows; n++) {
+    const count = isRefused ? 1 : countOf(all);
+    for (let n = 0; n < count; n++) {
+      row.back(combinations);
       let rest = n;
       let values = date === null ? '' : `${date}\n`;
       for (const { slots, items } of all) {
@@ -108,24 +149,52 @@ export class SeveralValues {
       }
       if (record !== null) row.put(ID, rowIdentifier(prefix, values));
       for (const step of steps) step(row);
-      give();
-      // The columns that are not served count once for each record.
-      row.names = NO_NAMES;
-      row.spans.set(base);
-      row.rewind(mark);
+      this.#give();
     }
-    if (date === null) row.recordId = null;
-    if (!hasLesson) row.clear(LESSON, NULL);
+  }
+
+  #give(): void {
+    const { row, sink } = this.#target;
+    sink.row(row);
+    // The columns that are not served count once for each record.
+    row.names = NO_NAMES;
+  }
+
+  /** Whether the row gets an id from its values. */
+  #isNameless(): boolean {
+    const { row, identifiers } = this.#target;
+    return identifiers === 'derived' && (row.kindOf(ID) <= NULL || row.isEmptyText(ID));
   }
 
   /** The id of a record is its lesson. A record without an id is known by all of its values. */
-  #nameLesson(record: string | null, isNameless: boolean): void {
-    const { row, identifiers } = this.#target;
+  #nameLesson(record: string | null, isRefused: boolean): void {
+    const { row } = this.#target;
     if (record !== null) row.put(LESSON, record);
-    else if (isNameless && identifiers === 'derived') {
+    else if (!isRefused) {
       const content = FIELDS.map((_, slot) => (row.kindOf(slot) <= NULL ? null : row.textOf(slot)));
       row.put(LESSON, derivedIdentifier('lessonId', JSON.stringify(content)));
     }
+  }
+
+  /** The families that have several values. Null if the record is refused. */
+  #allVarying(): readonly Varying[] | null {
+    const { row, refuse } = this.#target;
+    row.refuseLists(SINGLE_SLOTS);
+    const all: Varying[] = [];
+    for (const slots of FAMILIES) {
+      const varying = this.#varying(slots);
+      if (typeof varying === 'string') {
+        refuse(FIELDS[slots[0] as number]?.name ?? null, varying);
+        return null;
+      }
+      if (varying !== null) all.push(varying);
+    }
+    const count = countOf(all);
+    if (count <= ROWS_PER_RECORD_MAX) return all;
+    const shown = all.map(({ slots, items }) => `${items.length} of ${namesOfSlots(slots)}`).join(' × ');
+    const expected = `expected at most ${ROWS_PER_RECORD_MAX}`;
+    refuse(null, `the record has ${count} combinations of values: ${shown}; ${expected}`);
+    return null;
   }
 
   /** Null if no field of the family has a list; a clause on the fault if lists of different lengths cannot be joined. */
@@ -149,6 +218,10 @@ export class SeveralValues {
     }
     return { slots, items };
   }
+}
+
+function countOf(all: readonly Varying[]): number {
+  return all.reduce((product, { items }) => product * items.length, 1);
 }
 
 /** The items of lists that belong together by their place. A clause on the fault if they have different lengths. */
