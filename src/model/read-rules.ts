@@ -106,6 +106,8 @@ export interface ReadRules {
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   readonly when?: WeeklyPattern | undefined;
+  /** Where a timetable file has its `fields`, `when`, `records` and `header`, by path: `timetable.yaml:7:12`. For messages. */
+  readonly places?: Readonly<Record<string, string>> | undefined;
   /** Text before each title. */
   readonly prefix?: string | undefined;
   /** Identifiers by the name of a lecturer, compared in Unicode NFC. They fill a missing `lecturerId`. */

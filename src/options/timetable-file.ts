@@ -167,12 +167,22 @@ class Planning {
         lecturerIds: typeof lecturerIds === 'string' ? resolve(this.#folder, lecturerIds) : lecturerIds,
       });
       const shown = isPath && this.#path !== null ? source.from : undefined;
-      return { ...spec, rules, name: name ?? shown, prefix, refreshSeconds };
+      const named = this.#path === null ? rules : { ...rules, places: this.#placesIn(path) };
+      return { ...spec, rules: named, name: name ?? shown, prefix, refreshSeconds };
     } catch (error) {
       if (!(error instanceof LecternError)) throw error;
       faults.add(within(path, 'from'), error.message);
       return null;
     }
+  }
+
+  /** Where the rules of a source stand that only its records can prove wrong. */
+  #placesIn(path: string): Record<string, string> {
+    return Object.fromEntries(
+      [...this.#written.places]
+        .map(([at, place]) => [at.slice(path.length + 1), place, at.startsWith(`${path}.`)] as const)
+        .filter(([at, , isWithin]) => isWithin && /^(?:fields|when|records|header)\b/.test(at)),
+    );
   }
 
   /** Entries that the kind of the source does not have, and entries beside others. */

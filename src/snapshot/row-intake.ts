@@ -33,6 +33,7 @@ const INSTANTS_REMEMBERED = 4096;
 const INSTANT_BYTES_MAX = 32;
 const NO_INSTANT = 255;
 const ID_BYTES_MAX = 512;
+const LESSON_BYTES_KEPT = 256;
 
 /** How often clocks show a local time. */
 const EXACT = 0;
@@ -151,6 +152,10 @@ class Spellings {
   readonly #column: Column;
   readonly #field: KnownField;
   readonly #slot: number;
+  readonly #isLesson: boolean;
+  readonly #lastLesson: Buffer = Buffer.alloc(LESSON_BYTES_KEPT);
+  readonly #lastView: DataView = viewOf(this.#lastLesson);
+  #lastLength = -1;
   readonly #hash: KeyedHash;
   readonly #rules: RowRules;
   /** Whether whole numbers stand for their digits. */
@@ -169,6 +174,7 @@ class Spellings {
     this.#column = column;
     this.#field = fieldOf(column.name);
     this.#slot = placeOf(column.name) / STRIDE;
+    this.#isLesson = column.name === 'lessonId';
     this.#hash = hash;
     this.#rules = rules;
     const isIdentifier = this.#field.kind === 'identifier';
@@ -191,6 +197,7 @@ class Spellings {
     const to = spans[place + 1]!;
     if (from === to && this.#skipsEmpty) return NONE;
     const view = row.viewOf(this.#slot);
+    if (this.#isLesson) return this.#numberOfLesson(row, view, from, to);
     const entry = spans[place + 2]! & (SPELLINGS_REMEMBERED - 1);
     let number = this.#recent[entry]! - 1;
     if (number === -1 || !this.#strings.isAt(number, view, from, to)) {
@@ -209,6 +216,19 @@ class Spellings {
       this.#values[number] = null;
     }
     return this.#codes[number]!;
+  }
+
+  /** Lessons hardly repeat, but for the rows of one record: only the last is known. */
+  #numberOfLesson(row: Row, view: DataView, from: number, to: number): number {
+    const last = this.#lastLesson;
+    if (this.#lastLength !== to - from || !isSame(this.#lastView, 0, view, from, to - from)) {
+      const value = this.#rules.value(this.#field, row.textOf(this.#slot));
+      this.#values[0] = value;
+      this.#codes[0] = value === null ? NO_CODE : UNUSED;
+      this.#lastLength = to - from <= last.length ? to - from : -1;
+      if (this.#lastLength !== -1) copyText(view, from, to, this.#lastView, 0);
+    }
+    return this.#codes[0] === NO_CODE ? REFUSED : 0;
   }
 
   #learn(hash: number, view: DataView, from: number, to: number, text: string): number {

@@ -15,6 +15,8 @@ const NAME_UNITS_SHOWN = 60;
 interface MappedColumn {
   readonly field: string;
   readonly column: string;
+  /** Where the timetable file names the column. */
+  readonly place?: string | undefined;
 }
 
 export interface WatchedColumn extends MappedColumn {
@@ -68,7 +70,7 @@ export class ColumnWatch {
     return {
       sourceName: this.#sourceName,
       records: this.#records,
-      missing: this.#missing.map(({ field, column }) => ({ field, column })),
+      missing: this.#missing.map(({ field, column, place }) => ({ field, column, place })),
       present: [...this.#present],
     };
   }
@@ -101,10 +103,11 @@ export function joinReports(one: ColumnReport, other: ColumnReport): ColumnRepor
 /** @throws LecternError `source-malformed` with the existing columns, if there were records but a column was missing */
 export function checkColumns({ sourceName, records, missing, present }: ColumnReport): void {
   if (missing.length === 0 || records === 0) return;
-  const named = [...new Map(missing.map(({ field, column }) => [column, field]))];
-  const listed = named.map(([column, field]) => {
+  const named = [...new Map(missing.map((each) => [each.column, each])).values()];
+  const listed = named.map(({ column, field, place }) => {
     const near = suggest(column, present);
-    return `${quote(column)} (for ${field}${near === null ? '' : `; did you mean ${quote(near)}?`})`;
+    const at = place === undefined ? '' : `, at ${place}`;
+    return `${quote(column)} (for ${field}${at}${near === null ? '' : `; did you mean ${quote(near)}?`})`;
   });
   const shown = present.slice(0, NAMES_SHOWN_MAX).map(quote);
   if (present.length > shown.length) shown.push('…');

@@ -207,7 +207,10 @@ export class FieldTable {
             notes: this.notes.patterns,
           });
     // The columns of a database are checked before its rows are read.
-    const watched = format === 'postgresql' ? [] : watchedColumns(new Map([...given, ...partMap]), isFlat);
+    const watched =
+      format === 'postgresql'
+        ? []
+        : watchedColumns(new Map([...given, ...partMap]), isFlat, (field) => placeOf(rules, format, field));
     const makeWatch = (): ColumnWatch => new ColumnWatch(sourceName, watched, isFlat);
     // A CSV file names its columns in its first line. Records of other formats may omit columns.
     this.#isTold = format === 'csv';
@@ -241,10 +244,16 @@ export class FieldTable {
   }
 
   #giveRows(): void {
+    const { row } = this;
     const meetings = this.#patterns === null ? null : this.#patterns.read();
     if (meetings instanceof PatternFault) {
-      const { code, message: detail } = meetings;
-      this.#refuse({ code, field: null, detail });
+      const { code, message } = meetings;
+      const place = row.rules.places?.when;
+      this.#refuse({
+        code,
+        field: null,
+        detail: place === undefined ? message : `${message}; see when at ${place}`,
+      });
     } else if (meetings !== null || this.#patterns === null) this.#rows.give(meetings);
   }
 
@@ -476,11 +485,23 @@ function describeValue(value: unknown): string {
   return row.describe(0, quoteEscaped);
 }
 
-function watchedColumns(given: ReadonlyMap<string, MapTemplate>, isFlat: boolean): WatchedColumn[] {
+/** Where the timetable file says how a field, or a part of a weekly pattern, is found. */
+export function placeOf({ places = {} }: ReadRules, format: string, field: string): string | undefined {
+  if (field.startsWith('when.')) return places[field];
+  const names = Object.keys(FORMATS_OF_MAPS).filter((name) => FORMATS_OF_MAPS[name]?.includes(format));
+  return names.map((name) => places[`fields.${name}.${field}`]).find(Boolean) ?? places[`fields.${field}`];
+}
+
+function watchedColumns(
+  given: ReadonlyMap<string, MapTemplate>,
+  isFlat: boolean,
+  placeOfField: (field: string) => string | undefined,
+): WatchedColumn[] {
   return [...given].flatMap(([field, template]) =>
     columnsOf(template).map((column) => ({
       field,
       column,
+      place: placeOfField(field),
       isNeeded:
         field === 'when.day' ||
         field === 'when.start' ||

@@ -16,7 +16,7 @@ import { FIELDS, type FieldName } from '../model/fields.js';
 import { type FieldMap, type FieldValue, OTHERWISE } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
 import { quoteEscaped } from '../model/text.js';
-import { LIST, NULL, OTHER, type Row } from '../structures/row.js';
+import { type Item, LIST, NULL, OTHER, type Row } from '../structures/row.js';
 import { TextMemo } from '../structures/text-memo.js';
 import { parseTemplate } from './map-template.js';
 
@@ -121,8 +121,8 @@ interface RefusedText {
   readonly detail: string;
 }
 
-/** What a text gives: a value, none, or several as JSON. */
-type ReadText = string | null | RefusedText | { readonly list: string };
+/** What a text gives: a value, none, or several. */
+type ReadText = string | null | RefusedText | readonly Item[];
 
 /** What makes the value of one field from a text. */
 export class ValueSteps {
@@ -153,12 +153,12 @@ export class ValueSteps {
     const kind = row.kindOf(slot);
     if (kind === OTHER || (kind <= NULL && this.#split === undefined)) return undefined;
     const text = kind <= NULL ? '' : row.textOf(slot);
-    const value = kind === LIST ? this.#readList(text) : this.#known(text);
+    const value = kind === LIST ? this.#readList(row.lists[slot] ?? []) : this.#known(text);
     if (value === null) row.clear(slot, NULL);
     else if (typeof value === 'string') {
       // A number stays a number.
       if (value !== text) row.put(slot, value);
-    } else if ('list' in value) row.putAs(LIST, slot, value.list);
+    } else if (!('detail' in value)) row.putList(slot, value);
     else return { code: 'malformed-text', field: this.#field, detail: value.detail };
     return undefined;
   }
@@ -172,25 +172,23 @@ export class ValueSteps {
     return value;
   }
 
-  /** @param json of a list */
-  #readList(json: string): ReadText {
-    const items = JSON.parse(json) as (string | number | null)[];
+  #readList(items: readonly Item[]): ReadText {
     const split = this.#split;
     if (split === undefined) return this.#readAll(items);
     return this.#readAll(
-      items.flatMap<string | number | null>((item) => (typeof item === 'string' ? item.split(split) : item)),
+      items.flatMap<Item>((item) => (typeof item === 'string' ? item.split(split) : item)),
     );
   }
 
-  #readAll(items: readonly (string | number | null)[]): ReadText {
-    const values: (string | number | null)[] = [];
+  #readAll(items: readonly Item[]): ReadText {
+    const values: Item[] = [];
     const known = new Map<string, string | null>();
     for (const item of items) {
       const text = item === null ? '' : String(item).trim();
       let value = known.get(text);
       if (value === undefined) {
         const read = isNothing(text) ? null : this.#read(text);
-        if (read !== null && typeof read === 'object') return read;
+        if (typeof read === 'object' && read !== null) return read;
         value = read;
         known.set(text, value);
       }
@@ -200,7 +198,7 @@ export class ValueSteps {
         };
       values.push(typeof item === 'number' && value === text ? item : value);
     }
-    return { list: JSON.stringify(values) };
+    return values;
   }
 
   /** Reads one value. */

@@ -2,13 +2,12 @@
  * The rows of a record: one for each date of a weekly pattern, and for each combination of the values of its fields. The
  * rows are one lesson.
  */
-import { ROWS_PER_RECORD_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
+import { ROWS_PER_RECORD_MAX, VALUE_MEMO_ENTRIES_MAX } from '../limits.js';
 import { derivedIdentifier, recordPrefix, rowIdentifier } from '../model/derived-identifier.js';
 import type { IdentifierMode } from '../model/event.js';
 import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
 import { parseIdentifier } from '../model/identifier.js';
-import { LIST, type Names, NULL, namesOf, type Row, RowState, WHOLE } from '../structures/row.js';
-import { TextMemo } from '../structures/text-memo.js';
+import { type Item, LIST, type Names, NULL, namesOf, type Row, RowState, WHOLE } from '../structures/row.js';
 import { isNothing, SINGLE_FIELDS } from './map-value.js';
 import type { RowSink } from './source.js';
 
@@ -31,13 +30,15 @@ const FAMILIES: readonly (readonly number[])[] = (() => {
   return [...named, ...others];
 })();
 
-export type Item = string | number | null;
-
 /** A family whose fields have several values. */
 interface Varying {
   readonly slots: readonly number[];
   /** For each different item, the value of each slot. */
   readonly items: readonly (readonly Item[])[];
+  /** For each item, its part of the text from which the second half of an id is made. */
+  readonly texts: readonly string[];
+  /** For each item, the second half of an id if nothing else varies. */
+  readonly halves: (string | undefined)[];
 }
 
 /** One meeting of a weekly pattern: the values that its rows have of their own. */
@@ -69,8 +70,8 @@ export class RecordRows {
   readonly #record: RowState;
   readonly #dated: RowState;
   readonly #combinations: RowState;
-  /** The different items of lists that are alone in their family. */
-  readonly #lone = new TextMemo<Varying['items']>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+  /** What became of lists that are alone in their family: steps of a map give one list for one text. */
+  readonly #lone = FIELDS.map(() => new Map<readonly Item[], Varying>());
 
   constructor(target: Target) {
     this.#target = target;
@@ -92,10 +93,8 @@ export class RecordRows {
     const all = row.hasLists ? this.#allVarying() : [];
     if (all === null) return;
     row.recordId = recordIdOf(row, identifiers);
-    row.keep(this.#record);
     if (meetings === null) this.#giveAll(all, null);
     else this.#giveMeetings(meetings, all);
-    row.back(this.#record);
     row.recordId = null;
   }
 
@@ -103,6 +102,7 @@ export class RecordRows {
     const { row, steps } = this.#target;
     const prefix = row.recordId === null ? null : recordPrefix(row.recordId);
     const dated = this.#dated;
+    row.keep(this.#record);
     for (const { rooms, starts, ends, dates, ids } of meetings) {
       row.back(this.#record);
       for (const [slot, room] of rooms) row.put(slot, room);
@@ -134,20 +134,20 @@ export class RecordRows {
     row.keep(combinations);
     const prefix = record === null ? '' : recordPrefix(record);
     const count = isRefused ? 1 : countOf(all);
+    const only = date === null && all.length === 1 ? (all[0] as Varying) : null;
     for (let n = 0; n < count; n++) {
-      row.back(combinations);
+      if (n > 0) row.back(combinations);
       let rest = n;
       let values = date === null ? '' : `${date}\n`;
-      for (const { slots, items } of all) {
-        const item = items[rest % items.length] as readonly Item[];
+      for (const { slots, items, texts } of all) {
+        const at = rest % items.length;
+        const item = items[at] as readonly Item[];
         rest = Math.floor(rest / items.length);
-        for (let m = 0; m < slots.length; m++) {
-          const value = item[m] as Item;
-          row.put(slots[m] as number, value);
-          values += `${FIELDS[slots[m] as number]?.name}:${value ?? ''}\n`;
-        }
+        for (let m = 0; m < slots.length; m++) row.put(slots[m] as number, item[m]);
+        if (only === null) values += texts[at];
+        else values = only.halves[at] ??= rowIdentifier('', texts[at] as string);
       }
-      if (record !== null) row.put(ID, rowIdentifier(prefix, values));
+      if (record !== null) row.put(ID, only === null ? rowIdentifier(prefix, values) : prefix + values);
       for (const step of steps) step(row);
       this.#give();
     }
@@ -171,7 +171,10 @@ export class RecordRows {
     const { row } = this.#target;
     if (record !== null) row.put(LESSON, record);
     else if (!isRefused) {
-      const content = FIELDS.map((_, slot) => (row.kindOf(slot) <= NULL ? null : row.textOf(slot)));
+      const content = FIELDS.map((_, slot) => {
+        const kind = row.kindOf(slot);
+        return kind <= NULL ? null : kind === LIST ? JSON.stringify(row.lists[slot]) : row.textOf(slot);
+      });
       row.put(LESSON, derivedIdentifier('lessonId', JSON.stringify(content)));
     }
   }
@@ -208,15 +211,17 @@ export class RecordRows {
     if (slots.length > 1)
       return joined(
         slots,
-        slots.map((slot) => row.textOf(slot)),
+        slots.map((slot) => row.lists[slot] ?? []),
       );
-    const json = row.textOf(only);
-    let items = this.#lone.get(json);
-    if (items === undefined) {
-      items = (joined(slots, [json]) as Varying).items;
-      this.#lone.set(json, items);
+    const list = row.lists[only] ?? [];
+    const known = this.#lone[only] as Map<readonly Item[], Varying>;
+    let varying = known.get(list);
+    if (varying === undefined) {
+      varying = joined(slots, [list]) as Varying;
+      if (known.size >= VALUE_MEMO_ENTRIES_MAX) known.clear();
+      known.set(list, varying);
     }
-    return { slots, items };
+    return varying;
   }
 }
 
@@ -225,8 +230,8 @@ function countOf(all: readonly Varying[]): number {
 }
 
 /** The items of lists that belong together by their place. A clause on the fault if they have different lengths. */
-function joined(slots: readonly number[], texts: readonly string[]): Varying | string {
-  const lists = texts.map(itemsOf);
+function joined(slots: readonly number[], given: readonly (readonly Item[])[]): Varying | string {
+  const lists = given.map(itemsOf);
   const length = Math.max(...lists.map((list) => list.length));
   const odd = lists.findIndex((list) => list.length > 1 && list.length < length);
   if (odd !== -1) {
@@ -243,11 +248,15 @@ function joined(slots: readonly number[], texts: readonly string[]): Varying | s
       item.length === 1 ? String(item[0]) : JSON.stringify(item.map((value) => value && String(value)));
     if (item.some((value) => value !== null) && !items.has(key)) items.set(key, item);
   }
-  return { slots, items: items.size === 0 ? [slots.map(() => null)] : [...items.values()] };
+  const all = items.size === 0 ? [slots.map(() => null)] : [...items.values()];
+  const texts = all.map((item) =>
+    item.map((value, n) => `${FIELDS[slots[n] as number]?.name}:${value ?? ''}\n`).join(''),
+  );
+  return { slots, items: all, texts, halves: [] };
 }
 
-function itemsOf(json: string): Item[] {
-  return (JSON.parse(json) as Item[]).map((item) => {
+function itemsOf(list: readonly Item[]): Item[] {
+  return list.map((item) => {
     const text = typeof item === 'string' ? item.trim() : item;
     return typeof text === 'string' && isNothing(text) ? null : text;
   });

@@ -22,8 +22,10 @@ export const NUMBER = 6;
 export const BOOLEAN = 7;
 /** Anything else, in words: "an array". */
 export const OTHER = 8;
-/** Texts, numbers and nulls, as a JSON array. */
+/** Several texts, numbers and nulls, in `lists`. */
 export const LIST = 9;
+
+export type Item = string | number | null;
 
 /** Start, end, hash and kind of each field. The hash is the quickHash of the value. */
 export const STRIDE = 4;
@@ -73,6 +75,8 @@ export class Row {
   recordId: string | null = null;
   /** Takes back the rows of an earlier record with this id: a later version follows, or cancels it. Only calendars do this. */
   isRetraction = false;
+  /** The values of LIST fields. A list is not changed, so that it can stand for its values. */
+  readonly lists: (readonly Item[])[] = [];
   /** Whether a list was written since `begin`. */
   hasLists = false;
   #own: Buffer = Buffer.alloc(BYTES_MIN);
@@ -191,19 +195,21 @@ export class Row {
   copy(from: number, to: number): void {
     const { spans } = this;
     for (let n = 0; n < STRIDE; n++) spans[STRIDE * to + n] = spans[STRIDE * from + n] as number;
+    if (this.kindOf(from) === LIST) this.lists[to] = this.lists[from] as readonly Item[];
   }
 
   /** Writes a value. */
   put(field: number, value: unknown): void {
     if (typeof value === 'string') this.#putText(field, value);
     else if (value === undefined || value === null) this.clear(field, value === null ? NULL : MISSING);
-    else if (isList(value))
-      this.putAs(
-        LIST,
-        field,
-        JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? String(item) : item)),
-      );
+    else if (isList(value)) this.putList(field, value.map(itemOf));
     else this.putAs(kindOfValue(value), field, wordsFor(value));
+  }
+
+  putList(field: number, list: readonly Item[]): void {
+    this.lists[field] = list;
+    this.hasLists = true;
+    this.#set(field, 0, 0, 0, LIST);
   }
 
   /** Makes the list of each of these fields one value, which is refused. */
@@ -235,7 +241,6 @@ export class Row {
 
   /** Writes a well-formed text as a value of this kind. */
   putAs(kind: number, field: number, text: string): void {
-    if (kind === LIST) this.hasLists = true;
     const start = this.#reserve(BYTES_PER_UNIT * text.length);
     this.#written(field, start, start + this.#own.write(text, start, 'utf8'), kind);
   }
@@ -267,12 +272,12 @@ export class Row {
       }
       const kind = this.kindOf(part);
       const bytes = (this.spans[STRIDE * part + 1] as number) - (this.spans[STRIDE * part] as number);
-      if (bytes === 0) {
-        this.clear(field, NULL);
-        return;
-      }
       if (kind >= OTHER) {
         this.putAs(OTHER, field, this.describe(part, String));
+        return;
+      }
+      if (bytes === 0) {
+        this.clear(field, NULL);
         return;
       }
       if (kind === HALVED) isHalved = true;
@@ -347,6 +352,11 @@ function isList(value: unknown): value is readonly unknown[] {
     Array.isArray(value) &&
     value.every((item) => item === null || ['string', 'number', 'bigint', 'undefined'].includes(typeof item))
   );
+}
+
+function itemOf(value: unknown): Item {
+  if (typeof value === 'bigint') return String(value);
+  return typeof value === 'string' || Number.isFinite(value) ? (value as Item) : null;
 }
 
 /** A value in words, with its article: "an array". Numbers and booleans are only themselves. */

@@ -56,6 +56,25 @@ test('of two events with one id, the event of the later source wins', async (t) 
   t.strictSame(await titlesOf(mergedSource([three, two, one])), { a: '1', b: '1', c: '1', d: '2' });
 });
 
+test('of records with several values, the later source wins for each value that it has, too', async (t) => {
+  const lesson = (title: string, studyGroup: string | string[]): object => ({
+    ...event('a', title),
+    studyGroup,
+  });
+  const earlier = memorySource([lesson('1', ['G1', 'G2']), event('b', '1')], 'earlier');
+  const later = memorySource([lesson('2', ['G2', 'G3'])], 'later');
+  const { image } = await loadImage(mergedSource([earlier, later]), { identifiers: 'any' });
+  const rows = JSON.parse(Buffer.from(image.rows.bytes).toString('utf8')) as Record<string, unknown>[];
+  t.strictSame(rows.map(({ studyGroup, title }) => `${studyGroup} ${title}`).sort(), [
+    'G1 1',
+    'G2 2',
+    'G3 2',
+    'null 1',
+  ]);
+  t.strictSame(image.summary.rejectedByCode, { overridden: 1 });
+  t.match(image.summary.rejections, [{ detail: /is overridden by the record of later$/ }]);
+});
+
 test('overridden records are reported separately from faults', async (t) => {
   const one = memorySource(
     [event('a', '1'), event('b', '1'), event('b', '1 again'), event('c', '1'), {}],

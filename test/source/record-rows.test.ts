@@ -1,13 +1,14 @@
 /** Records with several values in a field, through the table of fields. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { pack } from 'msgpackr';
 import { test } from 'tap';
 import type { IdentifierMode } from '../../src/model/event.js';
 import type { FieldMap } from '../../src/model/read-rules.js';
 import { FieldTable } from '../../src/source/field-map.js';
 import { runs } from '../hard/size.js';
 import { rowsOf, type Steps } from '../oracle/several-values.js';
-import { valuesOf } from './collect.js';
+import { rowsOf as rowsOfBytes, valuesOf } from './collect.js';
 
 type Row = Record<string, unknown>;
 
@@ -57,6 +58,26 @@ test('arrays of texts and numbers are several values; other arrays are refused',
     { studyGroup: 'an array', roomId: 'an array' },
   ]);
   t.match(read({ id: ['7'], time: ['a'], lessonId: ['b'] }).rows, [{ id: 'an array', time: 'an array' }]);
+});
+
+test('MessagePack gives lessons of several groups, as arrays, in one field or with a split', async (t) => {
+  const records = [
+    { id: 1, title: 'Law', studyGroup: ['G1', 'G2'], roomId: 'A' },
+    { id: 2, title: 'Art', studyGroup: 'G3; G4', roomId: ['B', null, 'C'] },
+    { id: 3, title: 'Sport', studyGroup: [7n, 8], roomId: null },
+  ];
+  const fieldMap = { messagepack: { studyGroup: { from: 'studyGroup', split: ';' } } };
+  for (const bytes of [pack(records), Buffer.concat(records.map((record) => pack(record)))])
+    for (const pieceBytes of [0, 7]) {
+      const { rows, faults } = await rowsOfBytes(bytes, { identifiers: 'any', fieldMap }, pieceBytes);
+      t.strictSame(faults, []);
+      const found = rows.map(({ value }) => value as Row);
+      t.strictSame(pairsOf(found), [...['G1 A', 'G2 A', 'G3 B', 'G4 B', 'G3 C', 'G4 C', '7 null', '8 null']]);
+      t.strictSame(
+        found.map(({ lessonId }) => lessonId),
+        ['1', '1', '2', '2', '2', '2', '3', '3'],
+      );
+    }
 });
 
 test('each finds the values within the elements of an array', async (t) => {

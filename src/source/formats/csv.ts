@@ -431,19 +431,13 @@ function readCsvHeader(
     const remedy = 'or, in a timetable file, header: with their names';
     return { problem: `${found}; expected the names of the columns, ${remedy}` };
   }
-  const columns: string[] = [];
+  const repeated = given.flatMap((name, n) => {
+    const first = given.indexOf(name);
+    return SERVED.has(name) && first < n ? [`columns ${first + 1} and ${n + 1} are both called ${name}`] : [];
+  });
+  if (repeated.length > 0) return { problem: `${repeated.join(', ')}; expected different names` };
   const taken = new Set(given);
-  const seen = new Set<string>();
-  for (const [n, name] of given.entries()) {
-    if (seen.has(name) && SERVED.has(name)) {
-      const first = given.indexOf(name) + 1;
-      return { problem: `columns ${first} and ${n + 1} are both called ${name}; expected different names` };
-    }
-    seen.add(name);
-    const isFree = name !== '' && given.indexOf(name) === n;
-    columns.push(isFree ? name : freeName(name, n, taken));
-  }
-  return columns;
+  return given.map((name, n) => (name !== '' && given.indexOf(name) === n ? name : freeName(name, n, taken)));
 }
 
 function freeName(name: string, n: number, taken: Set<string>): string {

@@ -31,9 +31,51 @@ export async function recordsFault(expression: string): Promise<string | null> {
     await compile(expression);
     return null;
   } catch (error) {
-    const { position, message } = error as { readonly position?: number; readonly message: string };
-    return `it is no expression of JSONata: ${position === undefined ? '' : `character ${position}: `}${message}`;
+    return `it is no expression of JSONata: ${problemOf(error as JsonataError)}; expected one such as schedules.*[]`;
   }
+}
+
+interface JsonataError extends Error {
+  readonly code?: string;
+  /** The number of characters up to the end of the token. */
+  readonly position?: number;
+  readonly token?: unknown;
+  readonly value?: unknown;
+}
+
+/** What is wrong with an expression, by the code of JSONata. `found` is its token in quotes. */
+const PROBLEMS: Readonly<Record<string, (found: string, value: string) => string>> = {
+  D1011: () => `it calls itself more than ${RECORDS_DEPTH_MAX} times without an end`,
+  D1012: (_, value) => `it took more than ${value} ms; expected one that only finds records`,
+  D2015: () => `it gives more than ${RECORDS_MAX} values`,
+  D2014: () => `a range in it gives more than ${RECORDS_MAX} values`,
+  S0101: () => 'a text in quotes has no end',
+  S0105: () => 'a name in backquotes has no end',
+  S0201: (found) => `${found} has no meaning there`,
+  S0202: (found, value) => `found ${found}; expected ${value}`,
+  S0203: (_, value) => `it ends early; expected ${value}`,
+  S0204: (found) => `there is no operator ${found}`,
+  S0205: (found) => `${found} has no meaning there`,
+  S0207: () => 'it ends early',
+  S0211: (found) => `${found} has no meaning before a value`,
+  S0302: () => 'a pattern has no end; expected /',
+  T0410: (found) => `the function ${found} does not take such a value`,
+  T1005: (found) => `${found} is no function; expected a name with $ before it`,
+  T1006: (found) => `${found} is no function`,
+  T2001: () => 'the value on the left is no number',
+  T2002: () => 'the value on the right is no number',
+};
+
+/** The problem as a clause. JSONata's own words are kept only for what is rare. */
+function problemOf({ code = '', position, token, value, message }: JsonataError): string {
+  const [found, shown] = [token, value].map((each) => quoteEscaped(String(each)));
+  const known = PROBLEMS[code]?.(
+    found as string,
+    typeof value === 'number' ? String(value) : (shown as string),
+  );
+  const where = position === undefined ? '' : `character ${position}: `;
+  const plain = message.replace(/^error parsing regexp: /, 'its pattern is none of RE2: ');
+  return where + (known ?? (code === '' ? plain : `JSONata refuses it with ${code} (${message})`));
 }
 
 /** The engine of JSONata runs patterns only by `exec`, so patterns run in linear time. */
@@ -77,17 +119,20 @@ export class NestedJsonReader implements FormatReader {
   readonly #sourceName: string;
   readonly #table: FieldTable;
   readonly #expression: string;
+  /** Where the timetable file has the expression. */
+  readonly #place: string;
   readonly #msMax: number | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
   #values: readonly unknown[] = [];
 
   /** @param msMax longest time of the expression */
-  constructor(sourceName: string, table: FieldTable, { records = '$' }: ReadRules, msMax?: number) {
+  constructor(sourceName: string, table: FieldTable, { records = '$', places }: ReadRules, msMax?: number) {
     this.#msMax = msMax;
     this.#sourceName = sourceName;
     this.#table = table;
     this.#expression = records;
+    this.#place = places?.records === undefined ? '' : ` (at ${places.records})`;
   }
 
   push(chunk: Buffer): void {
@@ -115,7 +160,10 @@ export class NestedJsonReader implements FormatReader {
         names.length === 0
           ? ''
           : `; the document has ${shown}${names.length > RECORDS_SHOWN_MAX ? ', …' : ''}`;
-      throw malformed(this.#sourceName, `records ${quoteEscaped(this.#expression)} gives nothing${has}`);
+      throw malformed(
+        this.#sourceName,
+        `records ${quoteEscaped(this.#expression)}${this.#place} gives nothing${has}`,
+      );
     }
     this.#values = Array.isArray(found) ? found : [found];
   }
@@ -149,8 +197,9 @@ export class NestedJsonReader implements FormatReader {
     }
   }
 
-  #failed({ message }: Error): LecternError {
-    return malformed(this.#sourceName, `records ${quoteEscaped(this.#expression)}: ${message}`);
+  #failed(error: JsonataError): LecternError {
+    const expression = `records ${quoteEscaped(this.#expression)}${this.#place}`;
+    return malformed(this.#sourceName, `${expression}: ${problemOf(error)}`);
   }
 }
 

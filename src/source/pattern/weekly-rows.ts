@@ -18,11 +18,21 @@ import { FIRST_DAYS, type PatternNotes, type ReadRules, type WeeklyPattern } fro
 import { suggest } from '../../model/suggest.js';
 import { quoteEscaped } from '../../model/text.js';
 import { DAY_MS, MINUTE_MS, parseDate } from '../../model/time.js';
-import { HALVED, LIST, NULL, namesOf, PLAIN, type Row, STRIDE, textsOf } from '../../structures/row.js';
+import {
+  HALVED,
+  type Item,
+  LIST,
+  NULL,
+  namesOf,
+  PLAIN,
+  type Row,
+  STRIDE,
+  textsOf,
+} from '../../structures/row.js';
 import { TextMemo } from '../../structures/text-memo.js';
 import { type MapTemplate, parseTemplate } from '../map-template.js';
 import { isNothing } from '../map-value.js';
-import type { Item, Meeting } from '../record-rows.js';
+import type { Meeting } from '../record-rows.js';
 import { type ClockTime, parseClockTimes } from './clock-times.js';
 import {
   type Dates,
@@ -145,7 +155,7 @@ export class PatternFault extends Error {
 
 /** A record that waits until the data tells its weekday. */
 interface HeldRow {
-  readonly values: readonly (readonly [kind: number, text: string])[];
+  readonly values: readonly (readonly [kind: number, value: string | readonly Item[]])[];
   readonly position: Row['position'];
   readonly names: readonly string[];
 }
@@ -254,7 +264,7 @@ export class PatternReader {
     notes.excepted += excepted;
     // As many rooms as meetings: each meeting has its own.
     const paired = ROOM_SLOTS.flatMap((slot) => {
-      const items = row.kindOf(slot) === LIST ? (JSON.parse(row.textOf(slot)) as readonly Item[]) : [];
+      const items = row.kindOf(slot) === LIST ? (row.lists[slot] ?? []) : [];
       return times.length > 1 && items.length === times.length ? [[slot, items] as const] : [];
     });
     return times.map(({ start, end }, n) => {
@@ -455,17 +465,21 @@ function itemOf<Item>(list: readonly Item[], n: number): Item {
 
 function held(row: Row): HeldRow {
   const slots = row.spans.length / STRIDE;
-  const values = Array.from({ length: slots }, (_, slot) => [row.kindOf(slot), row.textOf(slot)] as const);
+  const values = Array.from({ length: slots }, (_, slot) => {
+    const kind = row.kindOf(slot);
+    return [kind, kind === LIST ? (row.lists[slot] ?? []) : row.textOf(slot)] as const;
+  });
   return { values, position: row.position, names: textsOf(row.names) };
 }
 
 function restore(row: Row, { values, position, names }: HeldRow): void {
   row.begin(Buffer.alloc(0), new DataView(new ArrayBuffer(0)));
   row.place(position);
-  for (const [slot, [kind, text]] of values.entries()) {
+  for (const [slot, [kind, value]] of values.entries()) {
     if (kind <= NULL) row.clear(slot, kind);
-    else if (kind >= PLAIN && kind <= HALVED) row.put(slot, text);
-    else row.putAs(kind, slot, text);
+    else if (typeof value !== 'string') row.putList(slot, value);
+    else if (kind >= PLAIN && kind <= HALVED) row.put(slot, value);
+    else row.putAs(kind, slot, value);
   }
   if (names.length > 0) row.names = namesOf(names);
 }

@@ -3,7 +3,7 @@ import { FIELDS } from '../../model/fields.js';
 import type { ReadRules } from '../../model/read-rules.js';
 import { suggest } from '../../model/suggest.js';
 import { checkColumns } from '../column-watch.js';
-import { readTemplates } from '../field-map.js';
+import { placeOf, readTemplates } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
 import type { Catalogue } from '../source.js';
 import type { Database } from './database.js';
@@ -164,7 +164,9 @@ export function checkMappedColumns(
   const isThere = (column: string): boolean =>
     columns.includes(column) || columns.includes(column.split('.')[0] as string);
   const missing = [...templates].flatMap(([field, template]) =>
-    columnsOf(template).flatMap((column) => (isThere(column) ? [] : [{ field, column }])),
+    columnsOf(template).flatMap((column) =>
+      isThere(column) ? [] : [{ field, column, place: placeOf(rules, 'postgresql', field) }],
+    ),
   );
   checkColumns({ sourceName: name, records: 1, missing, present: columns });
   if (!isWhole) return;

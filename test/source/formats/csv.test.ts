@@ -211,6 +211,10 @@ test('a source that is not CSV with a header is refused in one sentence', async 
     ['31.08.2024;08:00;Algebra\n', /line 1: it looks like data, not like a header: found "31.08.2024"/],
     ['A1;8:00 AM;Algebra\n', /line 1: it looks like data, not like a header: found "8:00 AM"/],
     ['1,2,3\n4,5,6\n', /line 1: it looks like data, not like a header: found "1"/],
+    [
+      'id,time,id,time\n',
+      /columns 1 and 3 are both called id, columns 2 and 4 are both called time; expected/,
+    ],
     ['time,title,time\n', /line 1: columns 1 and 3 are both called time; expected different names/],
     [
       `sep=;\n\n${'a;'.repeat(CSV_COLUMNS_MAX)}b\n`,
