@@ -47,22 +47,22 @@ export interface Term {
 export const FIRST_DAYS = ['monday', 'sunday'] as const;
 
 /**
- * Records that give a lesson by weekday and weeks instead of by date. A text is a column, a dotted path, or a template,
- * as in a field map.
+ * Records that give a lesson by weekday and weeks instead of by date. Its values are found as in a field map; a record
+ * has one of each.
  */
 export interface WeeklyPattern {
   /** Names, abbreviations or numbers of weekdays. */
-  readonly day: string;
+  readonly day: MapValue;
   /** Times of day, or ranges such as `8:10 - 8:55`. */
-  readonly start: string;
+  readonly start: MapValue;
   /** Default: the end of the ranges in `start`. */
-  readonly end?: string | undefined;
+  readonly end?: MapValue | undefined;
   /** Instead of `end`: the length of a lesson, or its column. */
   readonly minutes?: string | number | undefined;
   /** Numbers of weeks. Default: all weeks. */
-  readonly weeks?: string | undefined;
+  readonly weeks?: MapValue | undefined;
   /** The name of a term, or a column with such names. Default: the only term. */
-  readonly term?: string | undefined;
+  readonly term?: MapValue | undefined;
   /** Week numbers come round after this number of weeks. */
   readonly cycle?: number | undefined;
   /** The first and the last day of the lessons: dates, or columns with dates. */

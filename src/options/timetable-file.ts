@@ -78,11 +78,11 @@ class Planning {
   async checkExpressions(given: unknown): Promise<void> {
     const { sources } = (given ?? {}) as { readonly sources?: unknown };
     for (const [n, source] of Array.isArray(sources) ? sources.entries() : []) {
-      const { fields, records } = (source ?? {}) as {
-        readonly fields?: FieldMap;
-        readonly records?: unknown;
-      };
-      await preparePatterns(fields);
+      const { fields, when, records } = (source ?? {}) as Pick<
+        SourceDescription,
+        'fields' | 'when' | 'records'
+      >;
+      await preparePatterns({ fieldMap: fields as FieldMap | undefined, when });
       if (typeof records !== 'string') continue;
       const { recordsFault } = await import('../source/formats/nested-json.js');
       const fault = await recordsFault(records);

@@ -116,9 +116,11 @@ const VALUE: Shape = {
   }),
 };
 
+const MAPPED = eitherOf(COLUMN, VALUE);
+
 const OF_ONE_FORMAT = {
   is: 'map',
-  of: eitherOf(COLUMN, VALUE),
+  of: MAPPED,
   keys: MAPPED_FIELDS,
   what: 'columns by field',
 } satisfies Shape;
@@ -138,15 +140,15 @@ const WHEN: Shape = {
   is: 'entries',
   type: 'WeeklyPattern',
   entries: entriesOf<WeeklyPattern>({
-    day: [COLUMN, { isRequired: true, help: 'weekdays: names or abbreviations in any language, or numbers' }],
-    start: [COLUMN, { isRequired: true, help: 'times of day, or ranges such as 8:10 - 8:55' }],
-    end: [COLUMN, { help: 'times of day', default: 'the end of the ranges in `start`' }],
+    day: [MAPPED, { isRequired: true, help: 'weekdays: names or abbreviations in any language, or numbers' }],
+    start: [MAPPED, { isRequired: true, help: 'times of day, or ranges such as 8:10 - 8:55' }],
+    end: [MAPPED, { help: 'times of day', default: 'the end of the ranges in `start`' }],
     minutes: [
       eitherOf(count('minutes', 1, 10_080), COLUMN),
       { help: 'length of a lesson in place of `end`' },
     ],
-    weeks: [COLUMN, { help: 'weeks: 1-6, 8-12, a list, odd or even', default: 'all weeks' }],
-    term: [COLUMN, { help: 'name of a term, or a column with such names', default: 'the only term' }],
+    weeks: [MAPPED, { help: 'weeks: 1-6, 8-12, a list, odd or even', default: 'all weeks' }],
+    term: [MAPPED, { help: 'name of a term, or a column with such names', default: 'the only term' }],
     cycle: [count('weeks', 2, 8), { help: 'number of weeks after which their numbers come round' }],
     validFrom: [COLUMN, { help: 'first day of the lessons: a date, or a column with dates' }],
     validUntil: [COLUMN, { help: 'last day of the lessons' }],

@@ -15,7 +15,7 @@ import { ColumnWatch, checkColumns, type WatchedColumn } from './column-watch.js
 import { LoadNotes } from './load-notes.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
 import { mapValueFault, ValueSteps } from './map-value.js';
-import { PatternFault, PatternReader, patternColumns } from './pattern/weekly-rows.js';
+import { PatternFault, PatternReader, patternColumns, patternSteps } from './pattern/weekly-rows.js';
 import { RecordRows, recordIdOf } from './record-rows.js';
 import type { LoadOptions, RowForm, RowSink } from './source.js';
 
@@ -174,6 +174,8 @@ export class FieldTable {
     const when = fields === MAPPED_FIELDS && format !== 'icalendar' ? rules.when : undefined;
     const parts = when === undefined ? new Map<never, never>() : patternColumns(rules);
     const partMap = new Map([...parts].map(([part, template]) => [`when.${part}`, template]));
+    if (when !== undefined)
+      for (const [part, value] of patternSteps(rules)) steps.set(`when.${part}`, new ValueSteps(part, value));
     const plan = planColumns([...fields, ...partMap.keys()], new Map([...templates, ...partMap]), {
       steps,
       paths: new Map(paths),

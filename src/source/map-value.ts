@@ -12,8 +12,8 @@ import {
   VALUE_MEMO_UNITS_MAX,
 } from '../limits.js';
 import type { Rejection } from '../model/event.js';
-import { FIELDS, type FieldName } from '../model/fields.js';
-import { type FieldMap, type FieldValue, OTHERWISE } from '../model/read-rules.js';
+import { FIELDS } from '../model/fields.js';
+import { type FieldValue, OTHERWISE, type ReadRules } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
 import { quoteEscaped } from '../model/text.js';
 import { type Item, LIST, NULL, OTHER, type Row } from '../structures/row.js';
@@ -36,8 +36,16 @@ export function isNothing(text: string): boolean {
 }
 const VALUES_SHOWN_MAX = 8;
 
-/** The fault of a value of a map, as a sentence that begins with the field; null if it has none. */
-export function mapValueFault(field: string, value: unknown): string | null {
+/**
+ * The fault of a value of a map, as a sentence that begins with the field; null if it has none.
+ *
+ * @param isSingle whether an event has one value
+ */
+export function mapValueFault(
+  field: string,
+  value: unknown,
+  isSingle: boolean = SINGLE_FIELDS.includes(field),
+): string | null {
   if (typeof value === 'string') {
     const template = parseTemplate(value);
     return typeof template === 'string' ? `${field} is ${JSON.stringify(value)}: ${template}` : null;
@@ -59,8 +67,7 @@ export function mapValueFault(field: string, value: unknown): string | null {
     if (text === undefined) continue;
     if (typeof text !== 'string' || text === '')
       return `${name} of ${field} must be a text that is not empty`;
-    if (name !== 'match' && SINGLE_FIELDS.includes(field))
-      return `an event has one ${field}: ${name} is for other fields`;
+    if (name !== 'match' && isSingle) return `an event has one ${field}: ${name} is for other fields`;
   }
   if (steps.each !== undefined && (template.length > 1 || typeof template[0] === 'string'))
     return `each of ${field} needs one column or path in from, not a template`;
@@ -90,17 +97,21 @@ function valuesFault(
 let engine: typeof RE2JS | null = null;
 
 /**
- * Loads the engine of patterns, if the map has any: call this before the map is used, and before `fieldMapFault` if that
+ * Loads the engine of patterns, if the rules have any: call this before they are used, and before `fieldMapFault` if that
  * is to check patterns.
  */
-export async function preparePatterns(map: FieldMap | undefined): Promise<void> {
-  if (engine === null && hasPattern(map)) engine = (await import('re2js')).RE2JS;
+export async function preparePatterns(rules: Pick<ReadRules, 'fieldMap' | 'when'> = {}): Promise<void> {
+  if (engine === null && hasPattern(rules)) engine = (await import('re2js')).RE2JS;
 }
 
-/** @param depth of a field map with maps of formats by default */
-export function hasPattern(value: unknown, depth = 2): boolean {
+export function hasPattern({ fieldMap, when }: Pick<ReadRules, 'fieldMap' | 'when'>): boolean {
+  return hasMatch(fieldMap, 2) || hasMatch(when, 1);
+}
+
+/** @param depth of the values: a field map may have maps of formats */
+function hasMatch(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  return 'match' in value || (depth > 0 && Object.values(value).some((each) => hasPattern(each, depth - 1)));
+  return 'match' in value || (depth > 0 && Object.values(value).some((each) => hasMatch(each, depth - 1)));
 }
 
 /** Null while the engine is not loaded: the load then checks the pattern. */
@@ -126,7 +137,7 @@ type ReadText = string | null | RefusedText | readonly Item[];
 
 /** What makes the value of one field from a text. */
 export class ValueSteps {
-  readonly #field: FieldName;
+  readonly #field: string;
   readonly #pattern: RE2JS | null;
   readonly #hasGroup: boolean;
   readonly #values: ReadonlyMap<string, string | null> | null;
@@ -136,7 +147,7 @@ export class ValueSteps {
 
   /** @throws LecternError `option-invalid` for a pattern that is none */
   constructor(field: string, { split, match, values, otherwise = 'keep' }: FieldValue) {
-    this.#field = field as FieldName;
+    this.#field = field;
     this.#split = split;
     const fault = match === undefined ? null : patternFault(match);
     if (fault !== null)
@@ -159,7 +170,10 @@ export class ValueSteps {
       // A number stays a number.
       if (value !== text) row.put(slot, value);
     } else if (!('detail' in value)) row.putList(slot, value);
-    else return { code: 'malformed-text', field: this.#field, detail: value.detail };
+    else {
+      const field = FIELDS.find(({ name }) => name === this.#field)?.name ?? null;
+      return { code: 'malformed-text', field, detail: value.detail };
+    }
     return undefined;
   }
 

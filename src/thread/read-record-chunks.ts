@@ -10,7 +10,7 @@ export async function readRecordChunks(
   sink: RowSink,
   { onProgress, rules, notes }: LoadOptions,
 ): Promise<Omit<LoadSummary, 'version'>> {
-  await preparePatterns(rules?.fieldMap);
+  await preparePatterns(rules);
   // Records in memory have numbers and no lines.
   const table = new FieldTable(sink, 'memory', rules, name, { notes });
   const reader = new NdjsonReader(name, table, rules, false);

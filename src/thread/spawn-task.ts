@@ -92,8 +92,8 @@ function silenceOf(source: LoadTask['source']): LecternError {
 function needsClients({ source, rules }: Pick<LoadTask, 'source' | 'rules'>): boolean {
   if (source.kind === 'merged') return source.specs.some((each) => needsClients({ source: each, rules }));
   const own = 'rules' in source ? source.rules : undefined;
-  const { records, fieldMap } = { ...rules, ...own };
-  return source.kind === 'postgres' || records !== undefined || hasPattern(fieldMap);
+  const all = { ...rules, ...own };
+  return source.kind === 'postgres' || all.records !== undefined || hasPattern(all);
 }
 
 /**

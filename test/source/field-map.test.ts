@@ -232,7 +232,7 @@ const PATTERN_FAULTS: readonly [pattern: string, fault: RegExp][] = [
 for (const [match, fault] of PATTERN_FAULTS) {
   test(`a pattern that the engine refuses is a fault: ${match}`, async (t) => {
     const fieldMap = { title: { from: 'x', match } };
-    await preparePatterns(fieldMap);
+    await preparePatterns({ fieldMap });
     t.match(fieldMapFault(fieldMap), fault);
     t.throws(() => mapped({ x: 'a' }, fieldMap), { code: 'option-invalid', message: fault });
   });
@@ -244,7 +244,7 @@ test('a pattern finds the value in a text; a text without a match has none', asy
     title: { from: '{title} ({kind})', match: '\\w+ \\(' },
     type: { from: 'kind', match: '(?i)^lec' },
   };
-  await preparePatterns(fieldMap);
+  await preparePatterns({ fieldMap });
   t.match(mapped({ room: 'B12 Hall', title: 'Law', kind: 'LECTURE' }, fieldMap), {
     roomId: 'B12',
     title: 'Law (',
@@ -256,7 +256,7 @@ test('a pattern finds the value in a text; a text without a match has none', asy
 
 test('a pattern that would backtrack takes time linear in the text', async (t) => {
   const fieldMap: FieldMap = { title: { from: 'x', match: '^(a+)+$' } };
-  await preparePatterns(fieldMap);
+  await preparePatterns({ fieldMap });
   t.match(mapped({ x: `${'a'.repeat(4000)}b` }, fieldMap), { title: null });
 });
 

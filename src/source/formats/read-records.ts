@@ -158,7 +158,7 @@ async function begin(
     if (problem !== null) throw malformed(sourceName, problem);
   }
   const Reader = rules.records === undefined ? await READERS[sniffed.format]() : await nestedReader();
-  await preparePatterns(rules.fieldMap);
+  await preparePatterns(rules);
   const table = new FieldTable(sink, sniffed.format, rules, sourceName, options);
   onTable(table);
   const reader = new Reader(sourceName, table, rules);

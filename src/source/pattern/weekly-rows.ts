@@ -14,8 +14,7 @@ import { rowIdentifier } from '../../model/derived-identifier.js';
 import type { RejectionCode } from '../../model/event.js';
 import { FIELDS } from '../../model/fields.js';
 import { NEEDS_DATE_ORDER, readDate } from '../../model/local-time.js';
-import { FIRST_DAYS, type PatternNotes, type ReadRules, type WeeklyPattern } from '../../model/read-rules.js';
-import { suggest } from '../../model/suggest.js';
+import type { FieldValue, PatternNotes, ReadRules, WeeklyPattern } from '../../model/read-rules.js';
 import { quoteEscaped } from '../../model/text.js';
 import { DAY_MS, MINUTE_MS, parseDate } from '../../model/time.js';
 import {
@@ -31,7 +30,7 @@ import {
 } from '../../structures/row.js';
 import { TextMemo } from '../../structures/text-memo.js';
 import { type MapTemplate, parseTemplate } from '../map-template.js';
-import { isNothing } from '../map-value.js';
+import { isNothing, mapValueFault } from '../map-value.js';
 import type { Meeting } from '../record-rows.js';
 import { type ClockTime, parseClockTimes } from './clock-times.js';
 import {
@@ -46,25 +45,23 @@ import {
 import { WEEKDAYS, WeekdayReader } from './weekdays.js';
 import { parseWeeks, type Weeks } from './weeks.js';
 
-const CYCLE_WEEKS_MIN = 2;
-const CYCLE_WEEKS_MAX = 8;
 const MINUTES_MAX = 7 * 24 * 60;
 
 /** The parts of a pattern that are read from records. */
 const PARTS = ['day', 'start', 'end', 'minutes', 'weeks', 'term', 'validFrom', 'validUntil'] as const;
 type Part = (typeof PARTS)[number];
-const OTHER_PARTS = ['cycle', 'dayOne'];
 
 /** The columns, paths and templates that the pattern reads, by its parts. Others are the same for all records. */
 export function patternColumns({ when, terms = {} }: ReadRules): Map<Part, MapTemplate> {
   const columns = new Map<Part, MapTemplate>();
   if (when === undefined) return columns;
   for (const part of PARTS) {
-    const text = when[part];
+    const value = when[part];
+    const text = typeof value === 'object' ? value.from : value;
     if (typeof text !== 'string') continue;
     const isFixed =
       part === 'term'
-        ? Object.hasOwn(terms, text)
+        ? text === value && Object.hasOwn(terms, text)
         : part.startsWith('valid') && typeof parseDate(text) === 'number';
     const template = isFixed ? 'fixed' : parseTemplate(text);
     if (typeof template !== 'string') columns.set(part, template);
@@ -72,7 +69,15 @@ export function patternColumns({ when, terms = {} }: ReadRules): Map<Part, MapTe
   return columns;
 }
 
-/** All faults of a pattern and its terms. */
+/** The parts whose texts go through steps, as in a field map. */
+export function patternSteps({ when }: ReadRules): [part: Part, value: FieldValue][] {
+  return PARTS.flatMap((part) => {
+    const value = when?.[part];
+    return typeof value === 'object' ? [[part, value]] : [];
+  });
+}
+
+/** The faults of a pattern and its terms that the table of the timetable file does not find. */
 export function patternFaults({
   when,
   terms = {},
@@ -80,43 +85,23 @@ export function patternFaults({
   timeZone,
 }: Partial<ReadRules>): RuleFault[] {
   const faults = Object.entries(terms).flatMap(([name, term]) => {
-    const days = termDays(name, term);
+    // The table has found the faults of a term that is none.
+    const days = typeof term === 'object' ? termDays(name, term) : [];
     return Array.isArray(days) ? days : [];
   });
   if (when === undefined) return faults;
   const refuse = (path: readonly string[], message: string): void => {
     faults.push({ path: ['when', ...path], message });
   };
-  for (const key of Object.keys(when)) {
-    const known: readonly string[] = [...PARTS, ...OTHER_PARTS];
-    if (known.includes(key)) continue;
-    const near = suggest(key, known);
-    refuse([key], `when has no ${quoteEscaped(key)}${near === null ? '' : `: did you mean ${near}?`}`);
-  }
   for (const part of PARTS) {
     const value = when[part];
     if (value === undefined || (part === 'minutes' && typeof value === 'number')) continue;
-    const template =
-      typeof value === 'string' ? parseTemplate(value) : 'expected a column, a path or a template';
-    if (typeof template === 'string') refuse([part], `${part} is ${JSON.stringify(value)}: ${template}`);
+    const fault = mapValueFault(part, value, true);
+    if (fault !== null) refuse([part], fault);
   }
-  const { day, start, end, minutes, term, cycle, dayOne, validFrom, validUntil } = when;
-  if (day === undefined) refuse([], 'when has no day; expected the column of the weekdays');
-  if (start === undefined) refuse([], 'when has no start; expected the column of the times of day');
+  const { end, minutes, term, validFrom, validUntil } = when;
   if (end !== undefined && minutes !== undefined)
     refuse(['minutes'], 'when has both end and minutes; expected one');
-  if (typeof minutes === 'number' && !isLength(minutes))
-    refuse(['minutes'], `minutes is ${minutes}; expected a whole number from 1 to ${MINUTES_MAX}`);
-  if (
-    cycle !== undefined &&
-    !(Number.isInteger(cycle) && cycle >= CYCLE_WEEKS_MIN && cycle <= CYCLE_WEEKS_MAX)
-  )
-    refuse(
-      ['cycle'],
-      `cycle is ${JSON.stringify(cycle)}; expected ${CYCLE_WEEKS_MIN} to ${CYCLE_WEEKS_MAX} weeks`,
-    );
-  if (dayOne !== undefined && !FIRST_DAYS.includes(dayOne))
-    refuse(['dayOne'], `dayOne is ${JSON.stringify(dayOne)}; expected ${FIRST_DAYS.join(' or ')}`);
   const names = Object.keys(terms);
   if (term === undefined && names.length !== 1 && (validFrom === undefined || validUntil === undefined))
     refuse(
@@ -359,7 +344,7 @@ export class PatternReader {
     const { term } = this.#when;
     const [only] = this.#terms.keys();
     const name =
-      term === undefined ? (only ?? null) : this.#table.slots.has('term') ? this.#text('term') : term;
+      term === undefined ? (only ?? null) : this.#table.slots.has('term') ? this.#text('term') : `${term}`;
     if (name === null || this.#terms.has(name)) return name;
     const listed = [...this.#terms.keys()].join(', ');
     throw new PatternFault(

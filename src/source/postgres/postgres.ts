@@ -70,7 +70,7 @@ async function loadRows(
   if (!isServed) onCatalogue?.(await catalogueOf(database, rows));
   // Rooms have no times.
   checkMappedColumns(rows.columns, rules, name, isServed && form === undefined);
-  await preparePatterns(rules.fieldMap);
+  await preparePatterns(rules);
   const table = new FieldTable(sink, 'postgresql', rules, name, { onRecord, form, notes });
   const copy = await binaryCopyOf(database, rows, table);
   const reader = new BinaryRows(name, table, copy.columns, copy.unserved, copy.isChecked);

@@ -5,6 +5,7 @@ import type { ReadRules, Term, WeeklyPattern } from '../../../src/model/read-rul
 import { type Inspection, inspectImage } from '../../../src/snapshot/image.js';
 import type { SnapshotSummary } from '../../../src/snapshot/summary.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
+import { preparePatterns } from '../../../src/source/map-value.js';
 import { patternFaults } from '../../../src/source/pattern/weekly-rows.js';
 import type { Source } from '../../../src/source/source.js';
 import { loadImage } from '../../../src/thread/load-image.js';
@@ -135,6 +136,23 @@ test('weeks are read as people write them', async (t) => {
     t.equal(await daysOf({ weeks }), expected, JSON.stringify(weeks));
   }
   t.equal(await daysOf({ weeks: [2, 3] }, { cycle: 4 }), at(2, 3, 6, 7, 10, 11), 'numbers come round');
+});
+
+test('values and patterns of the file read what no reader of weeks and days knows', async (t) => {
+  const weeks = { from: 'weeks', values: { A: 'odd', B: 'even', AB: null } };
+  t.equal(await daysOf({ weeks: 'A' }, { weeks }), '09-28 10-12 10-26 11-09 11-23 12-07');
+  t.equal(await daysOf({ weeks: 'AB' }, { weeks }), await daysOf({}));
+  t.equal(await daysOf({ weeks: '2' }, { weeks }), '10-05', 'others are kept');
+  const strict = { weeks: { ...weeks, otherwise: 'reject' } } as const;
+  t.match(await daysOf({ weeks: 'C' }, strict), /weeks|is "C"; expected one of "A", "B", "AB"/);
+  const rules: ReadRules = {
+    identifiers: 'any',
+    when: { ...WHEN, day: { from: 'day', match: '[A-Z][a-z]+$' } },
+  };
+  await preparePatterns(rules);
+  t.equal(await daysOf({ day: 'every Tue', weeks: '1' }, rules.when), '09-29');
+  const faults = patternFaults({ when: { ...WHEN, weeks: { from: 'weeks', split: ',' } } });
+  t.match(faults, [{ path: ['when', 'weeks'], message: /an event has one weeks/ }]);
 });
 
 test('weekdays are known in many languages, as letters, and several in one cell', async (t) => {
@@ -315,33 +333,24 @@ test('all faults of the rules are told at once, with their places', (t) => {
     faults({
       terms: {
         autumn: {
-          firstDay: '2026-09-31',
+          ...TERM,
           except: ['soon', '2026-10-02/2026-10-01'],
-          wekes: 3,
-        } as unknown as Term,
+        },
       },
     }),
     [
-      'terms.autumn.firstDay: firstDay is "2026-09-31"; expected a date such as 2026-09-28',
-      'terms.autumn: the term has no weeks; expected their number, 1 to 106',
       'terms.autumn.except.0: except "soon": expected a date such as 2026-11-04, or a range such as 2026-10-26/2026-10-30',
       'terms.autumn.except.1: except "2026-10-02/2026-10-01": it ends before it begins',
-      'terms.autumn.wekes: a term has no "wekes"; expected firstDay, weeks, except or breaks',
     ],
   );
   t.strictSame(
     faults({
-      when: { start: '{a', minutes: 0, wekes: 'w', cycle: 9, dayOne: 'friday' } as unknown as WeeklyPattern,
+      when: { day: 'day', start: '{a' },
       fieldMap: { time: 'x' },
       timeZone: undefined,
     }),
     [
-      'when.wekes: when has no "wekes": did you mean weeks?',
       'when.start: start is "{a": "{" has no partner: write {column}, or {{ for a brace',
-      'when: when has no day; expected the column of the weekdays',
-      'when.minutes: minutes is 0; expected a whole number from 1 to 10080',
-      'when.cycle: cycle is 9; expected 2 to 8 weeks',
-      'when.dayOne: dayOne is "friday"; expected monday or sunday',
       'when: when needs a term: describe it under terms with firstDay and weeks, or give validFrom and validUntil',
       'when: fields has time beside when; expected one of the two, because when makes the times',
       'when: when needs timeZone, because its times of day are local, such as timeZone: Europe/Berlin',
