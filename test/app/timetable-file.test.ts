@@ -172,53 +172,6 @@ sources: [{ from: lessons.csv }]
   t.equal(timetable.free(free).total, 1, 'rooms without events go with the rooms file');
 });
 
-test('what only the records prove wrong names its line of the file', async (t) => {
-  const json = JSON.stringify([{ Fach: 'x', von: 'y' }]);
-  const folder = t.testdir({
-    'a.csv': 'Fach,Von,Bis\nx,y,z\n',
-    'a.json': json,
-    'w.csv': 'title,day,start,end\nx,Montag,09:00,09:30\ny,Oktober,09:00,09:30\n',
-  });
-  const cases: readonly (readonly [text: string, problem: RegExp])[] = [
-    [
-      'sources:\n  - from: a.csv\n    fields:\n      title: Fahc\n      csv: { time: Vno }',
-      /"Fahc" \(for title, at [^ ]*t\.yaml:4:14; did you mean "Fach"\?\), "Vno" \(for time, at [^ ]*t\.yaml:5:20; did you mean "Von"\?\)/,
-    ],
-    [
-      'sources:\n  - from: a.json\n    fields: { title: { from: Fahc, values: { a: b } } }',
-      /"Fahc" \(for title, at [^ ]*t\.yaml:3:22; /,
-    ],
-    [
-      'sources:\n  - from: a.json\n    records: lessons.*',
-      /"lessons\.\*" \(at [^ ]*t\.yaml:3:14\) gives nothing/,
-    ],
-    [
-      'sources:\n  - from: a.json\n    records: count($)',
-      /\(at [^ ]*t\.yaml:3:14\): character 6: "count" is no function/,
-    ],
-  ];
-  for (const [text, problem] of cases) {
-    const path = join(folder, 't.yaml');
-    writeFileSync(path, text);
-    const timetable = open(t, path);
-    await t.rejects(timetable.ready, { message: problem });
-    await timetable.close();
-  }
-  writeFileSync(
-    join(folder, 't.yaml'),
-    [
-      'timeZone: UTC',
-      'identifiers: derived',
-      'terms: { a: { firstDay: 2026-09-28, weeks: 2 } }',
-      'sources:',
-      '  - from: w.csv',
-      '    when: { day: day, start: start, end: end }',
-    ].join('\n'),
-  );
-  const { rejections } = await open(t, join(folder, 't.yaml')).ready;
-  t.match(rejections, [{ detail: /^day "Oktober": .*; see when at [^ ]*t\.yaml:6:11$/ }]);
-});
-
 test('a program gives the file as an object, and a handler reads identifiers as the file says', async (t) => {
   const folder = t.testdir({ 'german.csv': GERMAN });
   const description: TimetableDescription = {

@@ -8,6 +8,8 @@ import { isTimetableFile } from '../../src/options/conditions.js';
 import { rangeOf } from '../../src/options/timetable-check.js';
 import { planTimetable, readTimetableFile } from '../../src/options/timetable-file.js';
 import { TIMETABLE } from '../../src/options/timetable-table.js';
+import { sourceOfSpec } from '../../src/source/spec.js';
+import { loadImage } from '../../src/thread/load-image.js';
 
 type Made = (...from: unknown[]) => unknown;
 const pages = (await import(new URL('../../scripts/timetable-pages.mjs', import.meta.url).href)) as {
@@ -326,6 +328,51 @@ test('a folder above is no fault if the file is not among its own sources', asyn
   mkdirSync(join(folder, 'data'));
   writeFileSync(join(folder, 'school/timetable.yaml'), 'sources: [{ from: ../data }, { from: . }]');
   t.match(await readTimetableFile(join(folder, 'school/timetable.yaml')), { source: { kind: 'merged' } });
+});
+
+test('what only the records prove wrong names its line of the file', async (t) => {
+  const json = JSON.stringify([{ Fach: 'x', von: 'y' }]);
+  const folder = t.testdir({
+    'a.csv': 'Fach,Von,Bis\nx,y,z\n',
+    'a.json': json,
+    'w.csv': 'title,day,start,end\nx,Montag,09:00,09:30\ny,Oktober,09:00,09:30\n',
+  });
+  const cases: readonly (readonly [text: string, problem: RegExp])[] = [
+    [
+      'sources:\n  - from: a.csv\n    fields:\n      title: Fahc\n      csv: { time: Vno }',
+      /"Fahc" \(for title, at [^ ]*t\.yaml:4:7; did you mean "Fach"\?\), "Vno" \(for time, at [^ ]*t\.yaml:5:14; did you mean "Von"\?\)/,
+    ],
+    [
+      'sources:\n  - from: a.json\n    fields: { title: { from: Fahc, values: { a: b } } }',
+      /"Fahc" \(for title, at [^ ]*t\.yaml:3:15; /,
+    ],
+    [
+      'sources:\n  - from: a.json\n    records: lessons.*',
+      /"lessons\.\*" \(at [^ ]*t\.yaml:3:5\) gives nothing/,
+    ],
+    [
+      'sources:\n  - from: a.json\n    records: count($)',
+      /\(at [^ ]*t\.yaml:3:5\): character 6: "count" is no function/,
+    ],
+  ];
+  const load = async (text: string) => {
+    writeFileSync(join(folder, 't.yaml'), text);
+    const { source, rules } = await readTimetableFile(join(folder, 't.yaml'));
+    return loadImage(sourceOfSpec(source), rules);
+  };
+  for (const [text, message] of cases)
+    await t.rejects(load(text), { code: 'source-malformed', message }, text);
+  const { image } = await load(
+    [
+      'timeZone: UTC',
+      'identifiers: derived',
+      'terms: { a: { firstDay: 2026-09-28, weeks: 2 } }',
+      'sources:',
+      '  - from: w.csv',
+      '    when: { day: day, start: start, end: end }',
+    ].join('\n'),
+  );
+  t.match(image.summary.rejections, [{ detail: /^day "Oktober": .*; see when at [^ ]*t\.yaml:6:5$/ }]);
 });
 
 test('the schema and the page have each entry of the table', async (t) => {
