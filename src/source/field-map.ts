@@ -130,6 +130,7 @@ export class FieldTable {
   readonly places: ReadonlyMap<string, number>;
   readonly #sink: RowSink;
   readonly #form: RowForm;
+  readonly #rules: ReadRules;
   readonly #columns: readonly Column[];
   readonly #paths: readonly Column[];
   readonly #steps: readonly ((row: Row) => void)[];
@@ -183,6 +184,7 @@ export class FieldTable {
     });
     const row = new Row(plan.slots);
     row.rules = rules;
+    this.#rules = rules;
     this.row = row;
     this.places = plan.places;
     this.#columns = plan.columns;
@@ -246,11 +248,10 @@ export class FieldTable {
   }
 
   #giveRows(): void {
-    const { row } = this;
     const meetings = this.#patterns === null ? null : this.#patterns.read();
     if (meetings instanceof PatternFault) {
       const { code, message } = meetings;
-      const place = row.rules.places?.when;
+      const place = this.#rules.places?.when;
       this.#refuse({
         code,
         field: null,
@@ -261,7 +262,7 @@ export class FieldTable {
 
   #refuse(fault: Omit<Rejection, 'position'>): void {
     const { row } = this;
-    const id = recordIdOf(row, row.rules.identifiers);
+    const id = recordIdOf(row, this.#rules.identifiers);
     this.fault({ position: row.position, ...(id === null ? {} : { id }), ...fault });
   }
 

@@ -3,7 +3,6 @@
  * points into the bytes of its source where the text is plain, and writes all other values into the row's own memory.
  * A reader fills one row again and again, so a sink keeps nothing of it.
  */
-import type { ReadRules } from '../model/read-rules.js';
 import { copyText, viewOf } from './byte-strings.js';
 import { quickHash } from './quick-hash.js';
 
@@ -69,8 +68,8 @@ export class Row {
   /** 1-based page of the line or byte; 0 on the first page. */
   page = 0;
   source: string | undefined;
-  /** The rules by which the values are to be read. */
-  rules: ReadRules = { identifiers: 'uuid' };
+  /** The `ReadRules` by which the values are to be read. */
+  rules: unknown = null;
   /** The id of the record, if it has become several rows. */
   recordId: string | null = null;
   /** Takes back the rows of an earlier record with this id: a later version follows, or cancels it. Only calendars do this. */

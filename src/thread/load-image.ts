@@ -90,8 +90,8 @@ export async function loadImage(
   };
   const sink: RowSink = {
     row(row) {
-      const { rows, normaliser } = intakeOf(row.rules);
-      if (!retracted.take(row, normaliser)) rows.add(row, positionOf);
+      const intake = intakeOf(row.rules as ReadRules);
+      if (!retracted.take(row, intake)) intake.rows.add(row, positionOf);
       watch.record();
     },
     fault(rejection) {
@@ -145,9 +145,9 @@ class RetractedEvents {
   readonly #byPrefix = new Map<string, string>();
 
   /** @returns whether the row takes back a record, or is kept for a record that was taken back */
-  take(row: Parameters<RowSink['row']>[0], normaliser: Normaliser): boolean {
+  take(row: Parameters<RowSink['row']>[0], { normaliser, rules }: Intake): boolean {
     if (!row.isRetraction && this.#events.size === 0) return false;
-    const id = parseIdentifier(row.textOf(ID), row.rules.identifiers, 'id');
+    const id = parseIdentifier(row.textOf(ID), rules.identifiers, 'id');
     if (row.isRetraction) {
       if (id !== null) this.#add(id);
       return true;

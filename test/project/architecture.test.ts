@@ -14,7 +14,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'errors.ts': [],
   'limits.ts': [],
   'version.ts': [],
-  structures: ['model'],
+  structures: [],
   model: [],
   client: [],
   metrics: ['errors.ts'],
