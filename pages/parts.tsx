@@ -4,7 +4,7 @@ import { TimetableProblem } from 'lectern/client';
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { revision } from './data.js';
-import type { Named } from './lessons.js';
+import type { Lesson, Named } from './lessons.js';
 import { say, sayList } from './speak.js';
 
 const ICONS = {
@@ -40,6 +40,15 @@ export function Icon({ name }: { readonly name: IconName }): JSX.Element {
 
 export function namesOf(list: readonly Named[]): string {
   return sayList(list.map(({ name }) => name));
+}
+
+/** Where, by whom and for whom a lesson is: what there is of these. */
+export function aboutOf({
+  rooms,
+  lecturers,
+  groups,
+}: Pick<Lesson, 'rooms' | 'lecturers' | 'groups'>): string[] {
+  return [rooms, lecturers, groups].filter((list) => list.length > 0).map(namesOf);
 }
 
 export function Problem({ error }: { readonly error: Error }): JSX.Element {

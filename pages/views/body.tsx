@@ -6,7 +6,7 @@ import type { ClashIndex } from '../clash.js';
 import { clashesOfLesson } from '../clash.js';
 import { colourOf } from '../colours.js';
 import { isWithin, type Lesson } from '../lessons.js';
-import { CloseButton, Icon } from '../parts.js';
+import { aboutOf, CloseButton, Icon } from '../parts.js';
 import { windowOf } from '../range.js';
 import { say, sayDate, sayTime, sayTimes } from '../speak.js';
 import { address, go, isNarrow, isPrinting, now, open, today, zone } from '../store.js';
@@ -226,7 +226,6 @@ export function LessonLine({
   readonly lesson: Lesson;
   readonly isClashing?: boolean;
 }): JSX.Element {
-  const about = [lesson.rooms, lesson.lecturers, lesson.groups].filter((list) => list.length > 0);
   return (
     <button type="button" class="line" data-kind={colourOf(lesson.kind)} onClick={() => open(lesson.id)}>
       <span class="line-time">{sayTimes(lesson.start, lesson.end)}</span>
@@ -235,9 +234,9 @@ export function LessonLine({
           <bdi>{titleOf(lesson)}</bdi>
         </strong>
         <span class="line-about">
-          {about.map((list, n) => (
+          {aboutOf(lesson).map((text, n) => (
             <span key={n}>
-              <bdi>{list.map(({ name }) => name).join(', ')}</bdi>
+              <bdi>{text}</bdi>
             </span>
           ))}
         </span>

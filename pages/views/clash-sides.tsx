@@ -2,8 +2,8 @@
 import type { JSX } from 'preact';
 import type { Clash } from '../clash.js';
 import { colourOf } from '../colours.js';
-import { Icon } from '../parts.js';
-import { say, sayList, sayTimes } from '../speak.js';
+import { aboutOf, Icon } from '../parts.js';
+import { say, sayTimes } from '../speak.js';
 import { titleOf } from './body.js';
 
 export function clashReason({ by, name, lessons }: Clash): string {
@@ -41,13 +41,11 @@ export function ClashSides({
               <bdi>{titleOf(lesson)}</bdi>
             </strong>
             <span>{sayTimes(lesson.start, lesson.end)}</span>
-            {[lesson.rooms, lesson.lecturers, lesson.groups]
-              .filter((list) => list.length > 0)
-              .map((list, n) => (
-                <span key={n}>
-                  <bdi>{sayList(list.map(({ name }) => name))}</bdi>
-                </span>
-              ))}
+            {aboutOf(lesson).map((text, n) => (
+              <span key={n}>
+                <bdi>{text}</bdi>
+              </span>
+            ))}
           </li>
         ))}
       </ul>

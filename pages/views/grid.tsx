@@ -6,7 +6,7 @@ import { colourOf } from '../colours.js';
 import { fresh } from '../data.js';
 import { type Box, layOut } from '../layout.js';
 import { dayOf, type Lesson, type Span } from '../lessons.js';
-import { namesOf } from '../parts.js';
+import { aboutOf } from '../parts.js';
 import { say, sayDate, sayDay, sayHour, sayTimes } from '../speak.js';
 import { address, go, link, now, open, shownDate, today, zone } from '../store.js';
 import { addDays, wallTime, weekdayOf } from '../time.js';
@@ -176,14 +176,17 @@ function Grid({ columns, hours: [first, last], onBlock }: GridProps): JSX.Elemen
   useTabStop(place);
   return (
     <div class="grid" style={{ '--columns': columns.length, '--hours': hours.length }}>
-      <div class="grid-head">
-        <div class="corner" />
-        {columns.map(({ key, date, heading }) => (
-          <div key={key} class="day-head" data-today={date === today.value || undefined}>
-            {heading}
-          </div>
-        ))}
-      </div>
+      {/* The date of a single day stands above. */}
+      {columns.length > 1 && (
+        <div class="grid-head">
+          <div class="corner" />
+          {columns.map(({ key, date, heading }) => (
+            <div key={key} class="day-head" data-today={date === today.value || undefined}>
+              {heading}
+            </div>
+          ))}
+        </div>
+      )}
       {long && <LongLessons columns={columns} />}
       <div class="grid-body">
         <div class="hours" aria-hidden="true">
@@ -317,11 +320,11 @@ function lessonButton({ spans, from, to }: Box, timetable: ShownTimetable, isNar
   const { lesson, isContinued, continues } = spans[0] as Span;
   const { target, clashes } = timetable;
   const clashing = isClashing(lesson, clashes);
-  const about = [
-    target?.kind === 'room' ? [] : lesson.rooms,
-    target?.kind === 'lecturer' ? [] : lesson.lecturers,
-    target?.kind === 'group' && lesson.groups.length === 1 ? [] : lesson.groups,
-  ].flatMap((list) => (list.length > 0 ? namesOf(list) : []));
+  const about = aboutOf({
+    rooms: target?.kind === 'room' ? [] : lesson.rooms,
+    lecturers: target?.kind === 'lecturer' ? [] : lesson.lecturers,
+    groups: target?.kind === 'group' && lesson.groups.length === 1 ? [] : lesson.groups,
+  });
   const size = to - from < 40 ? 'line' : to - from < 70 ? 'small' : 'large';
   const hasKind = size === 'large' && !isNarrow && lesson.kind !== '' && lesson.title !== '';
   return (
