@@ -24,7 +24,7 @@ import { type CalendarZone, zoneOfName } from './calendar-zones.js';
 import { readContentLine, unescapeText } from './content-line.js';
 import { withOthers } from './event-faults.js';
 import { EventOutput, type OutsideSpan } from './event-output.js';
-import { CalendarScope, isFault, timingOf, UNKNOWN_ZONE, unknownZone } from './event-timing.js';
+import { CalendarScope, isFault, timingOf, UnknownZone } from './event-timing.js';
 import type { Steps } from './expand-rule.js';
 import { KeptEvents, WAITING_BYTES_MAX } from './kept-events.js';
 import { type FoundLine, LineScanner } from './line-scanner.js';
@@ -241,16 +241,15 @@ export class CalendarReader implements FormatReader {
     }
     const timing = timingOf(event, this.#scope);
     if (isCancelled(event)) this.#output.cancel(event, uid, timing);
-    else if (timing === UNKNOWN_ZONE) this.#keepWaiting(event, uid);
+    else if (timing instanceof UnknownZone) this.#keepWaiting(event, uid, timing);
     else if (isFault(timing)) this.#output.reject(event, withOthers(timing, event, this.#scope));
     else this.#output.giveSingle(event, uid, timing);
   }
 
-  #keepWaiting(event: CalendarEvent, uid: string): void {
-    const time = event.start ?? event.end;
-    if (this.#kept.keepWaiting(uid, event, this.#scope) || time === null) return;
-    const problem = `no earlier VTIMEZONE defines it; the event cannot wait for a later VTIMEZONE, because waiting events may take at most ${WAITING_BYTES_MAX} bytes`;
-    this.#output.reject(event, unknownZone('DTSTART or DTEND', 'time', time, problem));
+  #keepWaiting(event: CalendarEvent, uid: string, fault: UnknownZone): void {
+    if (this.#kept.keepWaiting(uid, event, this.#scope)) return;
+    const problem = `the event cannot wait for a later VTIMEZONE, because waiting events may take at most ${WAITING_BYTES_MAX} bytes`;
+    this.#output.reject(event, { ...fault, detail: `${fault.detail} so far; ${problem}` });
   }
 }
 

@@ -2,6 +2,7 @@
 import { ZONE_NAME_UNITS_MAX } from '../../limits.js';
 import { DAY_MS } from '../../model/time.js';
 import { Zone, ZoneClock } from '../../model/zone.js';
+import { firstWhere } from '../../structures/search.js';
 import type { ZoneRules } from './zone-rules.js';
 
 /** The instant of a local time, and whether clocks skipped it or showed it twice. */
@@ -93,14 +94,8 @@ export class RuledZone extends ZoneClock {
 
   override offsetMsAt(instantMs: number): number {
     const { instants, offsets, firstOffsetMs } = this.#rules;
-    let low = 0;
-    let high = instants.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((instants[middle] as number) <= instantMs) low = middle + 1;
-      else high = middle;
-    }
-    return low === 0 ? firstOffsetMs : (offsets[low - 1] as number);
+    const after = firstWhere(0, instants.length, (n) => (instants[n] as number) > instantMs);
+    return offsets[after - 1] ?? firstOffsetMs;
   }
 }
 

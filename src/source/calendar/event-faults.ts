@@ -1,15 +1,7 @@
 import type { CalendarEvent, EventFault } from './calendar-event.js';
 import { faultOf } from './calendar-event.js';
 import { parseDuration } from './calendar-time.js';
-import {
-  type CalendarScope,
-  durationFault,
-  isFault,
-  type Moment,
-  momentOf,
-  UNKNOWN_ZONE,
-  unknownZone,
-} from './event-timing.js';
+import { type CalendarScope, durationFault, isFault, type Moment, momentOf } from './event-timing.js';
 import { parseRule } from './recurrence-rule.js';
 
 const RULE_UNITS_SHOWN = 80;
@@ -39,8 +31,7 @@ function timeFaults({ start, end, duration }: CalendarEvent, scope: CalendarScop
   ] as const) {
     if (given === null) continue;
     const moment = momentOf(given, name, field, scope, zone);
-    if (moment === UNKNOWN_ZONE) faults.push(unknownZone(name, field, given));
-    else if (isFault(moment)) faults.push(moment);
+    if (isFault(moment)) faults.push(moment);
     else zone = moment.zone;
   }
   if (end !== null || duration === null) return faults;

@@ -9,7 +9,7 @@ import { KeyedHash, randomHashSeed } from '../../structures/keyed-hash.js';
 import { RowState } from '../../structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import { type CalendarEvent, type EventFault, faultOf, sequenceOf } from './calendar-event.js';
-import { endOf, isFault, type Moment, type Timing, UNKNOWN_ZONE } from './event-timing.js';
+import { endOf, isFault, type Moment, type Timing } from './event-timing.js';
 
 const BYTES_PER_UNIT = 3;
 
@@ -156,12 +156,12 @@ export class EventOutput {
   }
 
   /** Takes back the versions of an event that does not recur and is cancelled by STATUS. */
-  cancel(event: CalendarEvent, uid: string, timing: Timing | EventFault | typeof UNKNOWN_ZONE): void {
+  cancel(event: CalendarEvent, uid: string, timing: Timing | EventFault): void {
     const sequence = sequenceOf(event);
     const known = this.#singles.of(uid);
     if (known !== null && sequence < known.sequence) return;
     if (known !== null && sequence > known.sequence) this.#retract(event, uid, known);
-    if (timing === UNKNOWN_ZONE || isFault(timing)) return;
+    if (isFault(timing)) return;
     const { instantMs } = timing.start;
     if (known?.sequence === sequence && known.given.has(instantMs)) this.#takeBack(event, uid, instantMs);
     this.#singles.cancel(uid, sequence, instantMs);

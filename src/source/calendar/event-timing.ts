@@ -54,8 +54,17 @@ export interface Moment {
   readonly kind: ZoneInstant['kind'];
 }
 
-/** A time whose zone may be defined later in the source. */
-export const UNKNOWN_ZONE: unique symbol = Symbol('unknown zone');
+/** The fault of a time whose zone may be defined later in the source. */
+export class UnknownZone implements EventFault {
+  readonly code = 'malformed-time';
+  readonly field: FieldName;
+  readonly detail: string;
+
+  constructor(field: FieldName, detail: string) {
+    this.field = field;
+    this.detail = detail;
+  }
+}
 
 export interface Timing {
   readonly start: Moment;
@@ -69,6 +78,7 @@ const ZONE_HINT = 'set timeZone (on the command line --time-zone Europe/Berlin)'
 /**
  * @param name of the property, for messages
  * @param beside the zone of the DTSTART that the value belongs to, which is also that of a value without a zone
+ * @returns an UnknownZone if no VTIMEZONE has defined the zone so far
  */
 export function momentOf(
   given: GivenTime,
@@ -76,7 +86,7 @@ export function momentOf(
   field: FieldName,
   scope: CalendarScope,
   beside: CalendarZone | null = null,
-): Moment | EventFault | typeof UNKNOWN_ZONE {
+): Moment | EventFault {
   const written = parseTime(given.value);
   const shown = JSON.stringify(given.value.slice(0, 40));
   if (typeof written === 'string') {
@@ -94,10 +104,16 @@ export function momentOf(
     }
   } else {
     const known = scope.zoneOf(given.tzid);
-    if (known === undefined) return UNKNOWN_ZONE;
-    if (typeof known === 'string')
-      return unknownZone(name, field, given, `its VTIMEZONE cannot be used: ${known}`);
-    zone = known;
+    if (typeof known === 'object') zone = known;
+    else {
+      const kind = isZoneAbbreviation(given.tzid)
+        ? 'is an abbreviation that may mean several zones'
+        : 'is not a known zone';
+      const why = known === undefined ? 'no VTIMEZONE defines it' : `its VTIMEZONE cannot be used: ${known}`;
+      const tzid = JSON.stringify(given.tzid.slice(0, 60));
+      const detail = `${name} ${shown} cannot be read: its TZID ${tzid} ${kind}, and ${why}`;
+      return known === undefined ? new UnknownZone(field, detail) : faultOf('malformed-time', field, detail);
+    }
   }
   const { instantMs, kind } = zone.instantOf(localMs);
   if (instantMs < INSTANT_MS_MIN || instantMs > INSTANT_MS_MAX) {
@@ -107,42 +123,24 @@ export function momentOf(
   return { instantMs, localMs, isDate, zone, kind };
 }
 
-export function unknownZone(
-  name: string,
-  field: FieldName,
-  { value, tzid }: GivenTime,
-  problem: string = 'no VTIMEZONE defines it',
-): EventFault {
-  const zone = tzid ?? '';
-  const kind = isZoneAbbreviation(zone)
-    ? 'is an abbreviation that may mean several zones'
-    : 'is not a known zone';
-  const shown = JSON.stringify(zone.slice(0, 60));
-  const detail = `${name} ${JSON.stringify(value.slice(0, 40))} cannot be read: its TZID ${shown} ${kind}, and ${problem}`;
-  return faultOf('malformed-time', field, detail);
-}
-
 export function durationFault(duration: string, problem: string): EventFault {
   const shown = JSON.stringify(duration.slice(0, 40));
   return faultOf('malformed-time', 'endTime', `DURATION ${shown} cannot be read: ${problem}`);
 }
 
-export function isFault(value: object | symbol): value is EventFault {
-  return typeof value === 'object' && 'code' in value;
+export function isFault(value: object): value is EventFault {
+  return 'code' in value;
 }
 
 /**
  * DTSTART with DTEND or DURATION. Without either, a date lasts a whole day and a time has length zero (RFC
  * 5545 section 3.6.1).
  */
-export function timingOf(
-  event: CalendarEvent,
-  scope: CalendarScope,
-): Timing | EventFault | typeof UNKNOWN_ZONE {
+export function timingOf(event: CalendarEvent, scope: CalendarScope): Timing | EventFault {
   if (event.start === null)
     return faultOf('missing-field', 'time', 'DTSTART is missing; expected a date or time');
   const start = momentOf(event.start, 'DTSTART', 'time', scope);
-  if (start === UNKNOWN_ZONE || isFault(start)) return start;
+  if (isFault(start)) return start;
   if (event.end === null) {
     if (event.duration === null) return { start, length: { days: start.isDate ? 1 : 0, ms: 0 }, end: null };
     const length = parseDuration(event.duration.trim());
@@ -157,7 +155,7 @@ export function timingOf(
     return durationFault(event.duration, length);
   }
   const end = momentOf(event.end, 'DTEND', 'endTime', scope, start.zone);
-  if (end === UNKNOWN_ZONE || isFault(end)) return end;
+  if (isFault(end)) return end;
   if (end.isDate !== start.isDate) {
     const detail = `DTEND ${JSON.stringify(event.end.value.slice(0, 40))} and DTSTART are not both dates or both times`;
     return faultOf('malformed-time', 'endTime', detail);

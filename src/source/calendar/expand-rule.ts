@@ -10,6 +10,29 @@ const DAY_SECONDS = 86_400;
 /** 9999-12-31 */
 const DAYS_LAST = 2_932_896;
 
+/** A number for each period, and the day on which a period begins. */
+interface DayPeriod {
+  numberOf(day: number, weekStart: number): number;
+  firstDay(period: number, weekStart: number): number;
+}
+
+const DAY_PERIODS: Readonly<Record<'YEARLY' | 'MONTHLY' | 'WEEKLY' | 'DAILY', DayPeriod>> = {
+  YEARLY: { numberOf: (day) => civilOf(day).year, firstDay: (year) => daysFromCivil(year, 1, 1) },
+  MONTHLY: {
+    numberOf(day) {
+      const { year, month } = civilOf(day);
+      return year * 12 + month - 1;
+    },
+    firstDay: (period) => daysFromCivil(Math.floor(period / 12), (period % 12) + 1, 1),
+  },
+  WEEKLY: {
+    // 1970-01-04 was a Sunday.
+    numberOf: (day, weekStart) => Math.floor((day - 3 - weekStart) / 7),
+    firstDay: (week, weekStart) => week * 7 + 3 + weekStart,
+  },
+  DAILY: { numberOf: (day) => day, firstDay: (day) => day },
+};
+
 /** Seconds in a period of each frequency below DAILY. */
 const UNIT_SECONDS = { HOURLY: 3600, MINUTELY: 60, SECONDLY: 1 } as const;
 
@@ -93,71 +116,50 @@ class Expansion {
     if (this.#steps.left <= 0) return false;
     const lastDay = Math.min(DAYS_LAST, Math.floor(toMs / DAY_MS));
     const fromDay = this.#rule.count === null ? Math.floor(fromMs / DAY_MS) : this.#startDay;
-    switch (frequency) {
-      case 'YEARLY':
-        return this.#byYears(fromDay, lastDay);
-      case 'MONTHLY':
-        return this.#byMonths(fromDay, lastDay);
-      case 'WEEKLY':
-        return this.#byWeeks(fromDay, lastDay);
-      case 'DAILY':
-        return this.#byDays(fromDay, lastDay);
-      default:
-        return this.#byUnits(UNIT_SECONDS[frequency], fromMs, fromDay, lastDay);
-    }
+    if (frequency === 'HOURLY' || frequency === 'MINUTELY' || frequency === 'SECONDLY')
+      return this.#byUnits(UNIT_SECONDS[frequency], fromMs, fromDay, lastDay);
+    return this.#byDays(DAY_PERIODS[frequency], fromDay, lastDay);
   }
 
-  #byYears(fromDay: number, lastDay: number): boolean {
-    const first = this.#start.year;
+  /** Periods of days, weeks, months or years. */
+  #byDays({ numberOf, firstDay }: DayPeriod, fromDay: number, lastDay: number): boolean {
+    const { weekStart, interval, byWeekNo } = this.#rule;
+    const isOfWeeks = byWeekNo.length > 0;
+    const beginOf = (period: number): number =>
+      isOfWeeks ? firstWeek(period, weekStart) : firstDay(period, weekStart);
     // The first and last week of a year may reach into the neighbouring years.
-    const from = civilOf(fromDay).year - 1;
-    const last = civilOf(lastDay).year + 1;
-    for (let year = this.#advance(first, from); year <= last; year += this.#rule.interval) {
+    const more = isOfWeeks ? 1 : 0;
+    const last = numberOf(lastDay, weekStart) + more;
+    let period = this.#advance(numberOf(this.#startDay, weekStart), numberOf(fromDay, weekStart) - more);
+    for (; period <= last; period += interval) {
       if (!this.#take()) return false;
+      const [first, end] = [beginOf(period), beginOf(period + 1)];
       this.#days.length = 0;
-      if (this.#rule.byWeekNo.length > 0) this.#addWeeks(year);
-      else for (let month = 1; month <= 12; month++) this.#addMonth(year, month);
-      if (!this.#giveDays(lastDay)) return this.#steps.left > 0;
+      for (let day = first; day < end && day <= DAYS_LAST; )
+        day = this.#addDay(day, isOfWeeks ? first : null, end);
+      const isPast = this.#days.length > 0 && (this.#days[0] as number) > lastDay;
+      if (!isPast && !this.#give(0)) return this.#steps.left > 0;
     }
     return true;
   }
 
-  #byMonths(fromDay: number, lastDay: number): boolean {
-    const first = this.#start.year * 12 + this.#start.month - 1;
-    const { year: fromYear, month: fromMonth } = civilOf(fromDay);
-    const { year: lastYear, month: lastMonth } = civilOf(lastDay);
-    const last = lastYear * 12 + lastMonth - 1;
-    let at = this.#advance(first, fromYear * 12 + fromMonth - 1);
-    for (; at <= last; at += this.#rule.interval) {
-      if (!this.#take()) return false;
-      this.#days.length = 0;
-      this.#addMonth(Math.floor(at / 12), (at % 12) + 1);
-      if (!this.#giveDays(lastDay)) return this.#steps.left > 0;
+  /**
+   * Adds a day if the rule has it.
+   *
+   * @param weeksBegin the first day of the numbered weeks; null without numbers of weeks
+   * @returns the next day to try: after a week or month that the rule does not have, the first one behind it
+   */
+  #addDay(day: number, weeksBegin: number | null, end: number): number {
+    if (weeksBegin !== null && (day - weeksBegin) % 7 === 0) {
+      this.#steps.left--;
+      if (!this.#ruleDays.hasWeek((day - weeksBegin) / 7 + 1, (end - weeksBegin) / 7)) return day + 7;
     }
-    return true;
-  }
-
-  #byWeeks(fromDay: number, lastDay: number): boolean {
-    const { weekStart, interval } = this.#rule;
-    const first = this.#startDay - ((weekdayOf(this.#startDay) - weekStart + 7) % 7);
-    const weeks = this.#advance(0, Math.floor((fromDay - first) / 7));
-    for (let day = first + weeks * 7; day <= lastDay; day += 7 * interval) {
-      if (!this.#take()) return false;
-      this.#days.length = 0;
-      for (let n = 0; n < 7; n++) this.#addDay(day + n);
-      if (!this.#giveDays(lastDay)) return this.#steps.left > 0;
-    }
-    return true;
-  }
-
-  #byDays(fromDay: number, lastDay: number): boolean {
-    for (let day = this.#advance(this.#startDay, fromDay); day <= lastDay; day += this.#rule.interval) {
-      if (!this.#take()) return false;
-      this.#days.length = 0;
-      this.#addDay(day);
-      if (!this.#giveDays(lastDay)) return this.#steps.left > 0;
-    }
-    return true;
+    const date = civilOf(day);
+    if (weeksBegin === null && !this.#ruleDays.hasMonth(date.month))
+      return day + daysInMonth(date.year, date.month) - date.day + 1;
+    this.#steps.left--;
+    if (this.#ruleDays.has(day, date)) this.#days.push(day);
+    return day + 1;
   }
 
   /** Periods of hours, minutes or seconds. Days, hours and minutes that cannot match are skipped in one step. */
@@ -223,38 +225,6 @@ class Expansion {
     return --this.#steps.left > 0;
   }
 
-  #addMonth(year: number, month: number): void {
-    if (!this.#ruleDays.hasMonth(month) || year > 9999) return;
-    const first = daysFromCivil(year, month, 1);
-    const length = daysInMonth(year, month);
-    for (let day = 1; day <= length; day++) {
-      if (this.#ruleDays.has(first + day - 1, { year, month, day })) this.#days.push(first + day - 1);
-    }
-    this.#steps.left -= length;
-  }
-
-  /** Adds the days of the weeks that the rule names. The first and last week may reach into the neighbouring years. */
-  #addWeeks(year: number): void {
-    const first = this.#firstWeek(year);
-    const count = (this.#firstWeek(year + 1) - first) / 7;
-    for (let week = 1; week <= count; week++) {
-      if (!this.#ruleDays.hasWeek(week, count)) continue;
-      for (let n = 0; n < 7; n++) this.#addDay(first + (week - 1) * 7 + n);
-    }
-    this.#steps.left -= count;
-  }
-
-  /** Week 1 is the first week with four days in the year. */
-  #firstWeek(year: number): number {
-    const fourth = daysFromCivil(year, 1, 4);
-    return fourth - ((weekdayOf(fourth) - this.#rule.weekStart + 7) % 7);
-  }
-
-  #addDay(day: number): void {
-    this.#steps.left--;
-    if (this.#ruleDays.has(day, civilOf(day))) this.#days.push(day);
-  }
-
   #timesOfPeriod(): number[] {
     const { frequency, byHour, byMinute, bySecond } = this.#rule;
     const ofDay = Math.floor(this.#startMs / 1000) - this.#startDay * DAY_SECONDS;
@@ -273,12 +243,6 @@ class Expansion {
       for (const minute of minutes)
         for (const second of seconds) times.push(hour * 3600 + minute * 60 + second);
     return times;
-  }
-
-  #giveDays(lastDay: number): boolean {
-    const days = this.#days;
-    const isPast = days.length > 0 && (days[0] as number) > lastDay;
-    return isPast ? true : this.#give(0);
   }
 
   /** Gives all days of the period at all times, or only the occurrences that BYSETPOS selects. */
@@ -401,6 +365,12 @@ function numberedDays({ byDay }: RecurrenceRule): Places[] {
       53,
     );
   });
+}
+
+/** Week 1 of a year is the first week with four days in the year. */
+function firstWeek(year: number, weekStart: number): number {
+  const fourth = daysFromCivil(year, 1, 4);
+  return fourth - ((weekdayOf(fourth) - weekStart + 7) % 7);
 }
 
 function dayOfYear(day: number, year: number): number {

@@ -6,6 +6,7 @@
 import { LecternError } from '../../errors.js';
 import { CALENDAR_KEPT_BYTES_MAX } from '../../limits.js';
 import { DAY_MS } from '../../model/time.js';
+import { firstWhere } from '../../structures/search.js';
 import type { CalendarEvent } from './calendar-event.js';
 import { faultOf, isCancelled, isRecurring, isWithdrawal, sequenceOf } from './calendar-event.js';
 import { parseTime } from './calendar-time.js';
@@ -20,8 +21,6 @@ import {
   momentOf,
   type Timing,
   timingOf,
-  UNKNOWN_ZONE,
-  unknownZone,
 } from './event-timing.js';
 import type { Steps } from './expand-rule.js';
 import { type Occurrence, type RecurrenceWindow, recurrenceSet } from './recurrence-set.js';
@@ -63,8 +62,7 @@ export class KeptEvents {
 
   /** @throws LecternError `source-too-large` */
   keep(uid: string, event: CalendarEvent, scope: CalendarScope, sourceName: string): void {
-    const bytes = Buffer.from(JSON.stringify(event));
-    this.#bytes += bytes.length + ENTRY_BYTES;
+    this.#bytes += this.#add(uid, event, scope);
     if (this.#bytes > CALENDAR_KEPT_BYTES_MAX) {
       const problem = `its recurring events take more than ${CALENDAR_KEPT_BYTES_MAX} bytes, the limit`;
       throw new LecternError(
@@ -72,22 +70,22 @@ export class KeptEvents {
         `cannot read ${sourceName}: ${problem}; expected several smaller calendars`,
       );
     }
-    this.#add(uid, { scope, bytes });
   }
 
   /** Keeps an event whose time zone may be defined later. @returns false if too many events wait */
   keepWaiting(uid: string, event: CalendarEvent, scope: CalendarScope): boolean {
-    const bytes = Buffer.from(JSON.stringify(event));
-    if (this.#waitingBytes + bytes.length + ENTRY_BYTES > WAITING_BYTES_MAX) return false;
-    this.#waitingBytes += bytes.length + ENTRY_BYTES;
-    this.#add(uid, { scope, bytes });
+    if (this.#waitingBytes > WAITING_BYTES_MAX) return false;
+    this.#waitingBytes += this.#add(uid, event, scope);
     return true;
   }
 
-  #add(uid: string, kept: KeptEvent): void {
+  /** @returns the bytes that the event takes */
+  #add(uid: string, event: CalendarEvent, scope: CalendarScope): number {
+    const bytes = Buffer.from(JSON.stringify(event));
     const group = this.#byUid.get(uid);
-    if (group === undefined) this.#byUid.set(uid, [kept]);
-    else group.push(kept);
+    if (group === undefined) this.#byUid.set(uid, [{ scope, bytes }]);
+    else group.push({ scope, bytes });
+    return bytes.length + ENTRY_BYTES;
   }
 
   /** Gives all kept events. Can be called once. Pauses regularly so that other work can run. */
@@ -113,7 +111,7 @@ function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment
   const written = parseTime(replaces?.value ?? '');
   if (typeof written === 'string' || !written.isDate || scope.floatingZone !== null) return null;
   const moment = start && momentOf(start, 'DTSTART', 'time', scope);
-  if (moment === UNKNOWN_ZONE || (moment !== null && isFault(moment))) return null;
+  if (moment !== null && isFault(moment)) return null;
   const { localMs, isDate } = written;
   const zone = moment?.zone ?? null;
   const instantMs = zone === null ? localMs : zone.instantOf(localMs).instantMs;
@@ -122,7 +120,7 @@ function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment
 
 function zoneOfStart({ event: { start }, scope }: Recalled): CalendarZone | null {
   const moment = start && momentOf(start, 'DTSTART', 'time', scope);
-  return moment === null || moment === UNKNOWN_ZONE || isFault(moment) ? null : moment.zone;
+  return moment === null || isFault(moment) ? null : moment.zone;
 }
 
 /** Recurring events and changed occurrences with one UID. */
@@ -175,10 +173,6 @@ class EventGroup {
     if (event.replaces === null) return;
     const beside = zone ?? zoneOfStart({ event, scope });
     const at = dayIn(event, scope) ?? momentOf(event.replaces, 'RECURRENCE-ID', 'id', scope, beside);
-    if (at === UNKNOWN_ZONE) {
-      this.#output.reject(event, unknownZone('RECURRENCE-ID', 'id', event.replaces));
-      return;
-    }
     if (isFault(at)) {
       this.#output.reject(event, at);
       return;
@@ -251,14 +245,8 @@ class EventGroup {
   /** The last override with THISANDFUTURE at or before an instant. */
   #followingAt(instantMs: number): Override | null {
     const following = this.#following;
-    let low = 0;
-    let high = following.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((following[middle]?.at.instantMs ?? 0) <= instantMs) low = middle + 1;
-      else high = middle;
-    }
-    return low === 0 ? null : (following[low - 1] ?? null);
+    const after = firstWhere(0, following.length, (n) => (following[n] as Override).at.instantMs > instantMs);
+    return following[after - 1] ?? null;
   }
 
   /** RFC 5545 section 3.2.13: later occurrences move by the same amount as the changed occurrence. */
@@ -266,7 +254,7 @@ class EventGroup {
     if (isCancelled(event)) return;
     const timing = timingOf(event, scope);
     // The fault is reported with the changed occurrence.
-    if (timing === UNKNOWN_ZONE || isFault(timing)) return;
+    if (isFault(timing)) return;
     const { zone } = start;
     const localOf = (moment: Moment): number =>
       zone === null ? moment.instantMs : zone.localOf(moment.instantMs);
@@ -284,12 +272,9 @@ class EventGroup {
 
   #timing({ event, scope }: Recalled): Timing | null {
     const timing = timingOf(event, scope);
-    if (timing !== UNKNOWN_ZONE && !isFault(timing)) return timing;
+    if (!isFault(timing)) return timing;
     // A cancelled occurrence needs no time.
-    if (isCancelled(event)) return null;
-    const time = event.start ?? event.end;
-    if (timing !== UNKNOWN_ZONE) this.#output.reject(event, withOthers(timing, event, scope));
-    else if (time !== null) this.#output.reject(event, unknownZone('DTSTART or DTEND', 'time', time));
+    if (!isCancelled(event)) this.#output.reject(event, withOthers(timing, event, scope));
     return null;
   }
 }

@@ -5,15 +5,7 @@ import { DAY_MS } from '../../model/time.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
 import { type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
 import { ruleFault } from './event-faults.js';
-import {
-  type CalendarScope,
-  isFault,
-  type Moment,
-  momentOf,
-  type Timing,
-  UNKNOWN_ZONE,
-  unknownZone,
-} from './event-timing.js';
+import { type CalendarScope, isFault, type Moment, momentOf, type Timing } from './event-timing.js';
 import { expandRule, type Steps } from './expand-rule.js';
 import { parseRule, type RecurrenceRule } from './recurrence-rule.js';
 
@@ -215,7 +207,7 @@ class SetExpansion {
 
   addDate(given: GivenTime): EventFault | null {
     const [from = '', to] = given.value.split('/');
-    const begin = momentIn({ ...given, value: from }, 'RDATE', this.#scope, this.#start);
+    const begin = momentOf({ ...given, value: from }, 'RDATE', 'time', this.#scope, this.#start.zone);
     if (isFault(begin)) return begin;
     let length: Length | null = null;
     if (to !== undefined) {
@@ -247,7 +239,7 @@ class SetExpansion {
       if (typeof length === 'string') return wrong(length);
       return length.days * DAY_MS + length.ms < 0 ? wrong('its duration is negative') : length;
     }
-    const end = momentIn({ ...given, value: to }, 'RDATE', this.#scope, this.#start);
+    const end = momentOf({ ...given, value: to }, 'RDATE', 'time', this.#scope, this.#start.zone);
     if (isFault(end)) return end;
     const ms = end.instantMs - begin.instantMs;
     return ms < 0 ? wrong('it ends before it begins') : { days: 0, ms };
@@ -273,19 +265,9 @@ function readExcluded(event: CalendarEvent, start: Moment, scope: CalendarScope)
       days.add(Math.floor(localMs / DAY_MS));
       continue;
     }
-    const moment = momentIn(given, 'EXDATE', scope, start);
+    const moment = momentOf(given, 'EXDATE', 'time', scope, start.zone);
     if (isFault(moment)) return moment;
     instants.add(moment.instantMs);
   }
   return { instants, days };
-}
-
-function momentIn(
-  given: GivenTime,
-  name: string,
-  scope: CalendarScope,
-  { zone }: Moment,
-): Moment | EventFault {
-  const moment = momentOf(given, name, 'time', scope, zone);
-  return moment === UNKNOWN_ZONE ? unknownZone(name, 'time', given) : moment;
 }

@@ -98,7 +98,7 @@ test('an abbreviation is read if a VTIMEZONE of the calendar defines it, and rej
       code: 'malformed-time',
       position: { line: 4 },
       detail:
-        'DTSTART or DTEND "20260601T090000" cannot be read: its TZID "BST" is an abbreviation that may mean several zones, and no VTIMEZONE defines it',
+        'DTSTART "20260601T090000" cannot be read: its TZID "BST" is an abbreviation that may mean several zones, and no VTIMEZONE defines it',
     },
   ]);
   t.throws(() => readCalendar(calendarOf(), { timeZone: 'EST' }), { code: 'option-invalid' });
@@ -213,7 +213,7 @@ test('each event of an undefined zone is rejected separately, however many there
   const [first] = rejections;
   t.match(
     first?.detail,
-    /TZID "Campus" is not a known zone, and no earlier VTIMEZONE defines it; the event cannot wait for a later VTIMEZONE/,
+    /TZID "Campus" is not a known zone, and no VTIMEZONE defines it so far; the event cannot wait for a later VTIMEZONE/,
   );
   t.match(rejections.at(-1)?.detail, /TZID "Campus" is not a known zone, and no VTIMEZONE defines it$/);
   t.end();
