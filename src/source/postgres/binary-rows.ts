@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../limits.js';
 import type { Rejection } from '../../model/event.js';
+import { InstantTexts } from '../../model/instant-texts.js';
+import { INSTANT_MS_MAX } from '../../model/time.js';
 import { viewOf } from '../../structures/byte-strings.js';
 import { addWord, endHash, HASH_BEGIN, quickHash } from '../../structures/quick-hash.js';
-import { type Names, NULL, namesOf, type Row } from '../../structures/row.js';
+import { type Names, NULL, namesOf } from '../../structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import { longestName, malformed, rejectLongName, rejectNotUtf8, rejectTooLarge } from '../formats/reader.js';
 
@@ -34,7 +36,7 @@ const DIGITS: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) =>
 
 /**
  * Reads rows of COPY in the binary format of PostgreSQL ("Binary Format" in the page of COPY). Texts stay where they are
- * in the received bytes; the texts of identifiers and instants are written behind the rows in the same buffer.
+ * in the received bytes; the texts of identifiers are written behind the rows in the same buffer.
  */
 export class BinaryRows {
   /** Rows so far, rejected ones included. */
@@ -46,10 +48,9 @@ export class BinaryRows {
   readonly #isChecked: boolean;
   /** For each column: its slot of the row, or LEFT_OUT. */
   readonly #slots: Int32Array;
-  /** For each column of identifiers or instants: the place in `#bytes` for its text. */
+  /** For each column of identifiers: the place in `#bytes` for its text. */
   readonly #textPlaces: Int32Array;
-  /** For each column of instants: their texts. */
-  readonly #instants: readonly (BinaryInstants | null)[];
+  readonly #instants = new InstantTexts();
   /** Received rows that have not been read, followed by the written texts of values. */
   readonly #bytes: Buffer;
   readonly #view: DataView;
@@ -88,13 +89,10 @@ export class BinaryRows {
     let byteLength = RECORD_BYTES_MAX;
     for (const [n, { form }] of columns.entries()) {
       this.#textPlaces[n] = byteLength;
-      byteLength += form === 'uuid' ? UUID_TEXT_BYTES : form === 'instant' ? INSTANT_TEXTS_BYTES : 0;
+      if (form === 'uuid') byteLength += UUID_TEXT_BYTES;
     }
     this.#bytes = Buffer.alloc(byteLength);
     this.#view = viewOf(this.#bytes);
-    this.#instants = columns.map(({ form }, n) =>
-      form === 'instant' ? new BinaryInstants(this.#bytes, this.#textPlaces[n] as number) : null,
-    );
   }
 
   push(chunk: Buffer): void {
@@ -188,7 +186,7 @@ export class BinaryRows {
     } else if (form === 'uuid' && length === UUID_BYTES)
       this.#readUuid(slot, at, this.#textPlaces[n] as number);
     else if (form === 'instant' && length === INSTANT_BYTES)
-      (this.#instants[n] as BinaryInstants).read(this.#view, at, row, slot);
+      row.put(slot, instantText(this.#view.getBigInt64(at), this.#instants));
     else throw this.#malformed(`row ${this.records + 1} has a value of ${length} bytes as ${form}`);
   }
 
@@ -262,55 +260,18 @@ const YEAR_1_MS = -62_135_596_800_000;
 /** The last instant of `Date`, in the year 275760. The first instant is as far from 1970. */
 const DATE_MS_MAX = 8_640_000_000_000_000;
 
-const REMEMBERED = 4096;
-/** The longest text is `-004713-11-24T00:00:00.000Z BC`. */
-const ENTRY_BYTES = 32;
-
-/** Memory for the texts of one column. */
-const INSTANT_TEXTS_BYTES: number = REMEMBERED * ENTRY_BYTES;
-
-/** The texts of a column of instants. Keeps the most recent texts. */
-class BinaryInstants {
-  readonly #bytes: Buffer;
-  readonly #start: number;
-  readonly #high: Int32Array = new Int32Array(REMEMBERED);
-  readonly #low: Int32Array = new Int32Array(REMEMBERED);
-  /** 0 for a free entry. */
-  readonly #lengths: Uint8Array = new Uint8Array(REMEMBERED);
-
-  /** @param start where the INSTANT_TEXTS_BYTES bytes for the texts begin in `bytes` */
-  constructor(bytes: Buffer, start: number) {
-    this.#bytes = bytes;
-    this.#start = start;
-  }
-
-  /** Reads a big-endian number of microseconds. Points a field of the row to its text. */
-  read(view: DataView, at: number, row: Row, slot: number): void {
-    const high = view.getInt32(at);
-    const low = view.getInt32(at + 4);
-    const hash = endHash(Math.imul(high, 0x9e3779b1) ^ low);
-    const entry = hash & (REMEMBERED - 1);
-    const start = this.#start + entry * ENTRY_BYTES;
-    if (this.#lengths[entry] === 0 || this.#low[entry] !== low || this.#high[entry] !== high) {
-      this.#lengths[entry] = this.#bytes.write(instantText(view.getBigInt64(at)), start, 'latin1');
-      this.#low[entry] = low;
-      this.#high[entry] = high;
-    }
-    row.point(slot, start, start + (this.#lengths[entry] as number), hash);
-  }
-}
-
 /**
  * The text of an instant: RFC 3339 in UTC for the years 1 to 9999, with milliseconds, because finer fractions
  * would be cut anyway. The normaliser refuses all other instants, both in these texts and in the texts of
  * `row_to_json`.
  */
-export function instantText(microseconds: bigint): string {
+export function instantText(microseconds: bigint, texts: InstantTexts): string {
   if (microseconds === INFINITY) return 'infinity';
   if (microseconds === -INFINITY - 1n) return '-infinity';
   const cut = microseconds < 0n ? (microseconds - 999n) / 1000n : microseconds / 1000n;
   const epochMs = Number(cut) + EPOCH_MS;
   if (Math.abs(epochMs) > DATE_MS_MAX) return 'beyond the year 275760';
+  if (epochMs >= YEAR_1_MS && epochMs <= INSTANT_MS_MAX) return texts.of(epochMs);
   const text = new Date(epochMs).toISOString();
   return epochMs < YEAR_1_MS ? `${text} BC` : text;
 }

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { InstantTexts } from '../../../src/model/instant-texts.js';
 import { isSameImage } from '../../../src/snapshot/image.js';
 import { FieldTable } from '../../../src/source/field-map.js';
 import { type BinaryColumn, BinaryRows, instantText } from '../../../src/source/postgres/binary-rows.js';
 import type { RowSink, Source } from '../../../src/source/source.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 import { memorySource } from '../collect.js';
+
+const TEXTS = new InstantTexts();
 
 /**
  * Rows in the binary format of COPY against the same rows as objects: the same image, byte for byte, and the same
@@ -55,7 +58,7 @@ function encoded(rows: readonly Row[]): Buffer {
 
 function recordOf(row: Row): object {
   const texts = row.map((value, n) => {
-    if (typeof value === 'bigint') return instantText(value);
+    if (typeof value === 'bigint') return instantText(value, TEXTS);
     if (value === null || COLUMNS[n]?.form !== 'uuid') return value;
     return value.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   });
@@ -218,12 +221,12 @@ test('instants are written like Date.toISOString', (t) => {
       fc.integer({ min: 0, max: 999 }),
       (ms, rest) => {
         const microseconds = (BigInt(ms) - BigInt(EPOCH_MS)) * 1000n + BigInt(rest);
-        assert.equal(instantText(microseconds), new Date(ms).toISOString());
+        assert.equal(instantText(microseconds, TEXTS), new Date(ms).toISOString());
       },
     ),
     { seed: 7, numRuns: 2000 },
   );
-  t.match(instantText(9_223_371_331_200_000_000n - 1n), /^beyond/);
-  t.match(instantText(-211_813_488_000_000_000n), / BC$/);
+  t.match(instantText(9_223_371_331_200_000_000n - 1n, TEXTS), /^beyond/);
+  t.match(instantText(-211_813_488_000_000_000n, TEXTS), / BC$/);
   t.end();
 });
