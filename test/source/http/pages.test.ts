@@ -68,6 +68,31 @@ test('records are numbered across all pages, and name the page of their line', a
   ]);
 });
 
+test('the rows of a record with several values have the number of their record, on each page', async (t) => {
+  const lesson = (...studyGroup: string[]): string =>
+    `${JSON.stringify({ id: studyGroup[0], studyGroup })}\n`;
+  const upstream = await startUpstream(t, {
+    '/': (_, response) => response.setHeader('link', next('/2')).end(lesson('A', 'B') + lesson('C')),
+    '/2': (_, response) => response.end(lesson('D', 'E') + lesson('F')),
+  });
+  const rules = { identifiers: 'any' } as const;
+  const read = await collect(httpSource({ kind: 'http', url: upstream.origin }), {
+    rules,
+    onRecord: undefined,
+  });
+  t.strictSame(
+    read.records.map(({ position: { record, page } }) => [record, page]),
+    [
+      [1, undefined],
+      [1, undefined],
+      [2, undefined],
+      [3, 2],
+      [3, 2],
+      [4, 2],
+    ],
+  );
+});
+
 test('pages of different formats form one set; sizes and progress cover all pages', async (t) => {
   const upstream = await startUpstream(t, { '/': page(0, next('/2')), '/2': page(1, null, 'array') });
   const progress: LoadProgress[] = [];
