@@ -9,11 +9,6 @@ import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limit
 export class AdminToken {
   #digest: Buffer | null = null;
 
-  /** Makes this token the valid one. The table of settings has checked it. */
-  set(token: string): void {
-    this.#digest = digestOf(token);
-  }
-
   keptIn(path: string): KeptFile {
     const name = `the admin token file ${path}`;
     const file = { path, name, bytesMax: ADMIN_TOKEN_FILE_BYTES_MAX, code: 'key-invalid' } as const;
@@ -21,7 +16,9 @@ export class AdminToken {
       const token = text.replace(/\r?\n$/, '');
       const fault = tokenFault(token, ADMIN_TOKEN_CHARACTERS_MIN);
       if (fault !== null) throw new LecternError('key-invalid', `${name} is invalid: ${fault}`);
-      return () => this.set(token);
+      return () => {
+        this.#digest = digestOf(token);
+      };
     });
   }
 

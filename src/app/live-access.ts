@@ -71,15 +71,14 @@ function ofTokens(auth: EmbeddedAuthOptions, access: PresentAccess, log: Logger 
 }
 
 function ofEnrolments(
-  { enrolments, enrolmentsFile }: EmbeddedAuthOptions,
+  { enrolments }: EmbeddedAuthOptions,
   identifiers: IdentifierMode,
   change: (more: Partial<Access>) => void,
 ): KeptFile[] {
-  if (enrolments !== undefined) {
+  if (typeof enrolments === 'object')
     change({ enrolments: enrolmentsOf(enrolments, identifiers, 'auth.enrolments') });
-  }
-  if (enrolmentsFile === undefined) return [];
-  const file = jsonFile(enrolmentsFile, 'enrolment map', ENROLMENT_FILE_BYTES_MAX);
+  if (typeof enrolments !== 'string') return [];
+  const file = jsonFile(enrolments, 'enrolment map', ENROLMENT_FILE_BYTES_MAX);
   return [
     keptTexts('enrolments', [file], ([text = '']) => {
       const read = parseEnrolments(jsonOf(text, file.name), identifiers, file.name, 'source-malformed');
@@ -89,13 +88,12 @@ function ofEnrolments(
 }
 
 function ofFeeds(feed: Resolved<'feed'>, change: (more: Partial<Access>) => void): KeptFile[] {
-  const { revocations, revocationsFile } = feed;
+  const { revocations } = feed;
   const files = ofSecrets('feed', feed, (feedSecrets) => change({ feedSecrets }));
-  if (revocations !== undefined) {
+  if (typeof revocations === 'object')
     change({ feedRevocations: parseRevocations(revocations, 'feed.revocations') });
-  }
-  if (revocationsFile === undefined) return files;
-  const file = jsonFile(revocationsFile, 'the feed revocations', FEED_REVOCATIONS_BYTES_MAX);
+  if (typeof revocations !== 'string') return files;
+  const file = jsonFile(revocations, 'the feed revocations', FEED_REVOCATIONS_BYTES_MAX);
   const kept = keptTexts('feed-revocations', [file], ([text = '']) => {
     const feedRevocations = parseRevocations(jsonOf(text, file.name), file.name, 'source-malformed');
     return () => change({ feedRevocations });

@@ -13,10 +13,10 @@ export interface AdminPlan {
 
 /** @throws LecternError `option-invalid`, `key-invalid` */
 export function planAdmin(options: AdminListenerOptions): AdminPlan {
-  const { port, host, allowedHosts = [], token: given, tokenFile } = resolveOptions('admin', options);
+  const { port, host, allowedHosts = [], tokenFile } = resolveOptions('admin', options);
   if (port === undefined) throw new LecternError('option-invalid', 'the admin listener needs a port');
-  const token = given === undefined && tokenFile === undefined ? null : new AdminToken();
-  if (given !== undefined) token?.set(given);
-  const files = token === null || tokenFile === undefined ? [] : [token.keptIn(tokenFile)];
-  return { listener: { port, host, allowedHosts, token }, files };
+  const listener = { port, host, allowedHosts };
+  if (tokenFile === undefined) return { listener: { ...listener, token: null }, files: [] };
+  const token = new AdminToken();
+  return { listener: { ...listener, token }, files: [token.keptIn(tokenFile)] };
 }

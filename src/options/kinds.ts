@@ -4,8 +4,6 @@ import { claimsFault } from '../auth/identity.js';
 import { SECRET_BYTES_MIN, type SecretUse, secretsIn } from '../auth/key-set.js';
 import { keySourceFault } from '../auth/remote-keys.js';
 import { originFault } from '../http/answer/answer-fields.js';
-import { TOKEN_CHARACTERS, tokenFault } from '../http/request/credential.js';
-import { ADMIN_TOKEN_CHARACTERS_MIN } from '../limits.js';
 import { IDENTITY_FIELDS } from '../model/fields.js';
 import type { FieldMap } from '../model/read-rules.js';
 import { suggest } from '../model/suggest.js';
@@ -147,11 +145,6 @@ export const BASE_PATH: Kind = {
   range: BASE_PATH_RANGE,
 };
 
-export const ADMIN_TOKEN: Kind = {
-  ...text('token', (token) => tokenFault(token, ADMIN_TOKEN_CHARACTERS_MIN)),
-  range: `at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters: ${TOKEN_CHARACTERS}`,
-};
-
 /** Each origin has 1 KB of header fields. */
 const CORS_ORIGINS_MAX = 100;
 const ADMIN_ALLOWED_HOSTS_MAX = 100;
@@ -240,12 +233,15 @@ export const CLAIMS: Kind = {
   fault: (value) => (isObject(value) ? claimsFault(value) : `it must be ${CLAIMS.range}`),
 };
 
-export const ROOMS: Kind = {
-  ...PATH,
-  range: 'a path; in a program also a list of rooms, or a PostgreSQL source',
-  type: 'string | PostgresSpec | readonly Room[]',
-  fault: (value) => (Array.isArray(value) || isObject(value) ? null : PATH.fault(value)),
-};
+/** The path of a file or, in a program, what the file would hold. The code that uses it checks the content. */
+export function pathOr(content: string, type = 'object'): Kind {
+  return {
+    ...PATH,
+    range: `a path; in a program also ${content}`,
+    type: `string | ${type}`,
+    fault: (value) => (typeof value === 'object' && value !== null ? null : PATH.fault(value)),
+  };
+}
 
 export const ADDRESS: Kind = {
   ...text('address', (value) =>

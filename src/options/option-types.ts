@@ -67,8 +67,6 @@ export interface ServeOptions {
   readonly host?: string | undefined;
   /** Serving threads, which share one snapshot; auto starts one per core. Value: a whole number from 1 to 128, or auto. Default: 1. */
   readonly workers?: number | 'auto' | undefined;
-  /** Open connections per serving thread; further connections are closed at once. Value: a whole number from 1 to 1048576. Default: 16384. */
-  readonly connectionsMax?: number | undefined;
   /** Event streams of /schedule/changes at a time, divided among the serving threads and rounded up; further streams get 503. Value: a whole number from 0 to 1048576. Default: 10000. */
   readonly streamsMax?: number | undefined;
   /** How long requests may wait for the CPU, in milliseconds, before excess requests get 503; 0 disables. Value: a number from 0 to 10000. Default: 100. */
@@ -149,10 +147,8 @@ export interface EmbeddedAuthOptions {
   readonly audience?: string | undefined;
   /** Token claim that selects a user's events, such as studyGroup=groups; repeatable or comma-separated. Value: field=claim, with one of the fields roomId, courseId, studyGroup, type, groupId or lecturerId. */
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** JSON file of enrolments, read again when it changes: {"sub": {"studyGroup": ["…"]}}. */
-  readonly enrolmentsFile?: string | undefined;
-  /** Enrolments: for each user, values by field. */
-  readonly enrolments?: object | undefined;
+  /** JSON file of enrolments, read again when it changes: {"sub": {"studyGroup": ["…"]}}. Value: a path; in a program also an object of users. */
+  readonly enrolments?: string | object | undefined;
 }
 
 /** Feeds: addresses that show one timetable without a token, for calendar programs. */
@@ -163,10 +159,8 @@ export interface FeedServingOptions {
   readonly secretFile?: string | undefined;
   /** Days for which a new feed address is valid. Value: a whole number from 1 to 3660. Default: 400. */
   readonly days?: number | undefined;
-  /** JSON file of revoked feeds, such as {"alice": "2026-11-23T08:00:00Z"}: addresses that this user (the sub of the token) got before this time are refused; read again when it changes. */
-  readonly revocationsFile?: string | undefined;
-  /** Revoked feeds: for each user, the time of revocation. */
-  readonly revocations?: object | undefined;
+  /** JSON file of revoked feeds, such as {"alice": "2026-11-23T08:00:00Z"}: addresses that this user (the sub of the token) got before this time are refused; read again when it changes. Value: a path; in a program also an object of times. */
+  readonly revocations?: string | object | undefined;
 }
 
 /** The admin listener. */
@@ -179,8 +173,6 @@ export interface AdminListenerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** File with the token of POST /refresh, at least 22 characters, read again when it changes; without it there is no /refresh. */
   readonly tokenFile?: string | undefined;
-  /** Token of POST /refresh, at least 22 characters; without it there is no /refresh. */
-  readonly token?: string | undefined;
 }
 
 /** What a timetable file says, as an object. */
@@ -303,7 +295,6 @@ export interface ResolvedSettings {
   readonly port: number;
   readonly host: string;
   readonly workers: number | 'auto';
-  readonly connectionsMax: number;
   readonly streamsMax: number;
   readonly overloadMs: number;
   readonly drainSeconds: number;
@@ -324,7 +315,6 @@ export interface ResolvedSettings {
   readonly calendarTo?: string | undefined;
   readonly table?: string | undefined;
   readonly query?: string | undefined;
-  readonly versionQuery?: string | undefined;
   readonly follow: boolean;
   readonly refreshSeconds: number;
   readonly watch: boolean;
@@ -346,11 +336,11 @@ export interface ResolvedSettings {
   readonly issuer?: string | undefined;
   readonly audience?: string | undefined;
   readonly claims?: Readonly<Record<string, readonly string[]>> | undefined;
-  readonly enrolmentsFile?: string | undefined;
+  readonly enrolments?: string | object | undefined;
   readonly feedSecret?: string | Uint8Array | undefined;
   readonly feedSecretFile?: string | undefined;
   readonly feedDays: number;
-  readonly feedRevocationsFile?: string | undefined;
+  readonly feedRevocations?: string | object | undefined;
   readonly publicUrl?: string | undefined;
   readonly corsOrigins?: readonly string[] | undefined;
   readonly adminPort?: number | undefined;

@@ -47,6 +47,6 @@ export function readRulesOf(options: Pick<Resolved<'openTimetable'>, RuleOption>
 }
 
 /** The database settings of sources. */
-export function databaseOptionsOf({ table, query, versionQuery, follow }: PostgresOptions): PostgresOptions {
-  return { table, query, versionQuery, follow };
+export function databaseOptionsOf({ table, query, follow }: PostgresOptions): PostgresOptions {
+  return { table, query, follow };
 }

@@ -11,7 +11,6 @@ import { publicUrlFault } from '../http/public-address.js';
 import {
   ADMIN_TOKEN_CHARACTERS_MIN,
   CACHE_MB_DEFAULT,
-  CONNECTIONS_MAX_DEFAULT,
   EVENT_STREAMS_MAX_DEFAULT,
   FEED_DAYS_MAX,
   LOAD_MEMORY_MB_MIN,
@@ -39,7 +38,6 @@ import {
   textsOf,
 } from './conditions.js';
 import {
-  ADMIN_TOKEN,
   amount,
   BASE_PATH,
   CLAIMS,
@@ -59,7 +57,7 @@ import {
   oneOf,
   PATH,
   PORT,
-  ROOMS,
+  pathOr,
   secretKind,
   TIME_ZONE,
   text,
@@ -75,7 +73,7 @@ import {
 } from './setting.js';
 
 /** The most descriptors that Linux gives one process. */
-const CONNECTIONS_MAX_MAX = 1_048_576;
+const STREAMS_MAX_MAX = 1_048_576;
 
 /** Defaults that depend on other settings, so the table does not have them. */
 export const LOG_LEVEL_DEFAULT: (typeof LOG_LEVELS)[number] = 'info';
@@ -104,14 +102,9 @@ const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', SERVE, {
     default: 1,
     help: 'serving threads, which share one snapshot; auto starts one per core',
   },
-  connectionsMax: {
-    kind: count('number', 1, CONNECTIONS_MAX_MAX),
-    default: CONNECTIONS_MAX_DEFAULT,
-    help: 'open connections per serving thread; further connections are closed at once',
-  },
   streamsMax: {
     places: ['serve', 'handler'],
-    kind: count('number', 0, CONNECTIONS_MAX_MAX),
+    kind: count('number', 0, STREAMS_MAX_MAX),
     default: EVENT_STREAMS_MAX_DEFAULT,
     help: 'event streams of /schedule/changes at a time, divided among the serving threads and rounded up; further streams get 503',
   },
@@ -197,13 +190,6 @@ const ADMIN_SETTINGS: readonly Setting[] = inGroup('Operating', ADMIN, {
     needs: ['adminPort'],
     help: `file with the token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters, read again when it changes; without it there is no /refresh`,
   },
-  adminToken: {
-    option: 'token',
-    flag: null,
-    isSecret: true,
-    kind: ADMIN_TOKEN,
-    help: `token of POST /refresh, at least ${ADMIN_TOKEN_CHARACTERS_MIN} characters; without it there is no /refresh`,
-  },
 });
 
 const LOG_SETTINGS: readonly Setting[] = inGroup('Operating', SERVE, {
@@ -275,17 +261,10 @@ const TOKEN_SETTINGS: readonly Setting[] = inGroup('Tokens', AUTH, {
     kind: CLAIMS,
     help: "token claim that selects a user's events, such as studyGroup=groups; repeatable or comma-separated",
   },
-  enrolmentsFile: {
-    flag: '--enrolments',
-    group: 'Users',
-    kind: PATH,
-    help: 'JSON file of enrolments, read again when it changes: {"sub": {"studyGroup": ["…"]}}',
-  },
   enrolments: {
-    flag: null,
     group: 'Users',
-    kind: given('an object of users', 'object', isObject),
-    help: 'enrolments: for each user, values by field',
+    kind: pathOr('an object of users'),
+    help: 'JSON file of enrolments, read again when it changes: {"sub": {"studyGroup": ["…"]}}',
   },
   identify: {
     places: ['handler'],
@@ -335,18 +314,11 @@ const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', FEED, {
     needs: [FEEDS],
     help: 'days for which a new feed address is valid',
   },
-  feedRevocationsFile: {
-    option: 'revocationsFile',
-    flag: '--feed-revocations',
-    kind: PATH,
-    needs: [FEEDS],
-    help: 'JSON file of revoked feeds, such as {"alice": "2026-11-23T08:00:00Z"}: addresses that this user (the sub of the token) got before this time are refused; read again when it changes',
-  },
   feedRevocations: {
     option: 'revocations',
-    flag: null,
-    kind: given('an object of times', 'object', isObject),
-    help: 'revoked feeds: for each user, the time of revocation',
+    kind: pathOr('an object of times'),
+    needs: [FEEDS],
+    help: 'JSON file of revoked feeds, such as {"alice": "2026-11-23T08:00:00Z"}: addresses that this user (the sub of the token) got before this time are refused; read again when it changes',
   },
   publicUrl: {
     places: ['serve', 'handler'],
@@ -385,7 +357,7 @@ const DATA_SETTINGS: readonly Setting[] = inGroup('Data', OPEN, {
   },
   rooms: {
     commands: SERVE_ONLY,
-    kind: ROOMS,
+    kind: pathOr('a list of rooms, or a PostgreSQL source', 'PostgresSpec | readonly Room[]'),
     excludes: [OF_THE_FILE],
     help: 'JSON or CSV file of rooms (id, name, building, capacity) for free-time queries; adds rooms that no event uses',
   },
@@ -483,11 +455,6 @@ const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES,
 
 /** When to read a PostgreSQL database again. */
 const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES, {
-  versionQuery: {
-    kind: { ...text('select'), range: 'a SELECT' },
-    excludes: [PIN, { given: ['follow'], words: ', which knows what changed' }],
-    help: 'cheap SELECT; while its result is the same, the PostgreSQL sources are not read again',
-  },
   follow: {
     kind: either('how', 'on', 'off'),
     default: false,

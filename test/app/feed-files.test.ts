@@ -22,9 +22,9 @@ function newSecret(): string {
 
 async function open(
   t: Test,
-  options: Pick<ServeOptions, 'workers'> & { feed: FeedServingOptions; enrolmentsFile?: string },
+  options: Pick<ServeOptions, 'workers'> & { feed: FeedServingOptions; enrolments?: string },
 ) {
-  const { workers, feed, enrolmentsFile } = options;
+  const { workers, feed, enrolments } = options;
   const logged: string[] = [];
   const line = (fields: object, message: string) => {
     // Others tell of overload.
@@ -33,7 +33,7 @@ async function open(
   const timetable = openTimetable({ source: EVENTS });
   t.teardown(() => timetable.close());
   await timetable.ready;
-  const auth = { hs256Secret: SECRET, enrolmentsFile };
+  const auth = { hs256Secret: SECRET, enrolments };
   const log = { info: line, warn: line, error: line };
   const server = await timetable.serve({ port: 0, workers, auth, feed, log });
   const exp = Math.floor(Date.now() / 1000) + 3600;
@@ -86,10 +86,10 @@ for (const workers of SLOW ? [1, 3] : [2]) {
     const folder = new Folder(t);
     const feed = {
       secretFile: folder.write('secret', newSecret()),
-      revocationsFile: folder.write('revoked.json', '{}'),
+      revocations: folder.write('revoked.json', '{}'),
     };
-    const enrolmentsFile = folder.write('enrolments.json', '{"alice": {"studyGroup": ["A"]}}');
-    const { addressOf } = await open(t, { workers, feed, enrolmentsFile });
+    const enrolments = folder.write('enrolments.json', '{"alice": {"studyGroup": ["A"]}}');
+    const { addressOf } = await open(t, { workers, feed, enrolments });
     const alice = await addressOf('alice', 'for=personal');
     const bob = await addressOf('bob', 'studyGroup=B');
     t.same(await answers(alice), ['200,A']);
@@ -110,10 +110,10 @@ test('a bad or missing file is refused, and the earlier content stays', async (t
   const revoked = JSON.stringify({ bob: '2100-01-01T00:00:00Z' });
   const feed = {
     secretFile: folder.write('secret', newSecret()),
-    revocationsFile: folder.write('revoked.json', revoked),
+    revocations: folder.write('revoked.json', revoked),
   };
-  const enrolmentsFile = folder.write('enrolments.json', '{"alice": {"studyGroup": ["A", "B"]}}');
-  const { logged, addressOf } = await open(t, { workers: 1, feed, enrolmentsFile });
+  const enrolments = folder.write('enrolments.json', '{"alice": {"studyGroup": ["A", "B"]}}');
+  const { logged, addressOf } = await open(t, { workers: 1, feed, enrolments });
   const alice = await addressOf('alice', 'for=personal');
   const bob = await addressOf('bob', 'studyGroup=B');
   folder.write('enrolments.json', '{"alice": {"studyGroup": "A"}}');

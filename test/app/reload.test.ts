@@ -93,11 +93,11 @@ async function start(t: Test, files: Files) {
   const auth = {
     hs256SecretFile: files.of('secret'),
     jwks: files.of('keys.json'),
-    enrolmentsFile: files.of('enrolments.json'),
+    enrolments: files.of('enrolments.json'),
   };
   const feed = {
     secretFile: files.of('feed-secret'),
-    revocationsFile: files.of('revoked.json'),
+    revocations: files.of('revoked.json'),
   };
   const service = await startService(
     {
@@ -110,7 +110,7 @@ async function start(t: Test, files: Files) {
       adminTokenFile: files.of('admin-token'),
       rooms: files.of('rooms.json'),
       feedSecretFile: feed.secretFile,
-      feedRevocationsFile: feed.revocationsFile,
+      feedRevocations: feed.revocations,
     },
     { log },
   );

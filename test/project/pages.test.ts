@@ -207,10 +207,10 @@ test('defaults are told by docs/configuration.md alone, or agree with the table 
   }
   t.strictSame(
     toldDefaults(
-      'every `--jwks-refresh-seconds` (300); at most 16,384\nconnections (`--connections-max`); ' +
+      'every `--jwks-refresh-seconds` (300); at most 10,000\nstreams (`--streams-max`); ' +
         'the default of `--base-path` is /api/v1. [`--feed-days`](configuration.md#feeds) (400)',
     ).sort(),
-    ['--base-path', '--connections-max', '--feed-days', '--jwks-refresh-seconds'],
+    ['--base-path', '--feed-days', '--jwks-refresh-seconds', '--streams-max'],
   );
   t.end();
 });

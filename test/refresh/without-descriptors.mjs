@@ -11,9 +11,9 @@ const records = (title) =>
       title,
     },
   ]);
-const [, , index, source, enrolmentsFile] = process.argv;
+const [, , index, source, enrolments] = process.argv;
 writeFileSync(source, records('first'));
-writeFileSync(enrolmentsFile, '{}');
+writeFileSync(enrolments, '{}');
 const { openTimetable } = await import(index);
 const told = [];
 const tell = (level) => (fields, message) => told.push({ level, message, ...fields });
@@ -21,7 +21,7 @@ const log = { info: tell('info'), warn: tell('warn'), error: tell('error') };
 const timetable = openTimetable({ source, watch: true });
 timetable.on('error', (error) => told.push({ level: 'error', message: error.message }));
 await timetable.ready;
-await timetable.serve({ port: 0, log, auth: { hs256Secret: 'x'.repeat(32), enrolmentsFile } });
+await timetable.serve({ port: 0, log, auth: { hs256Secret: 'x'.repeat(32), enrolments } });
 
 const until = async (isSo) => {
   // If this condition never holds, the parent ends the process.
@@ -36,7 +36,7 @@ try {
 }
 for (const [path, text] of [
   [source, records('second')],
-  [enrolmentsFile, '{"user":{"courseId":[]}}'],
+  [enrolments, '{"user":{"courseId":[]}}'],
 ]) {
   closeSync(taken.pop());
   writeFileSync(path, text);

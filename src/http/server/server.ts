@@ -65,14 +65,14 @@ const CLOSE_UNUSED_MS = 200;
 
 /** Plain data, checked by the table of settings. */
 export interface ServerSettings {
-  /** Connections beyond this number are closed on arrival and counted. Default CONNECTIONS_MAX_DEFAULT. */
-  readonly connectionsMax?: number | undefined;
   /** Longest wait for this thread before requests are refused; 0 disables refusals. Default OVERLOAD_MS_DEFAULT. */
   readonly overloadMs?: number | undefined;
   readonly corsOrigins?: readonly string[] | undefined;
 }
 
 export interface HttpServerOptions extends ServerSettings {
+  /** Connections beyond this number are closed on arrival and counted. Default CONNECTIONS_MAX_DEFAULT. */
+  readonly connectionsMax?: number | undefined;
   /** `close-idle`: the connection that has been idle longest makes room for a new one. Default `refuse`. */
   readonly whenFull?: 'refuse' | 'close-idle' | undefined;
   /** Like `times`, for tests only. Default: the bounds of limits.ts. */
