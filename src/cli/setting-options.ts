@@ -6,16 +6,14 @@ export function hasFlag({ flag, isEnvironmentOnly }: Setting): boolean {
 }
 
 export function toOption(setting: Setting): Option {
-  const { short, flag, help, group, kind, preset, isSwitch, isRequired, default: usual } = setting;
+  const { short, flag, help, group, kind, isSwitch, isRequired, default: usual } = setting;
   if (isSwitch === true) return toSwitch(setting);
-  const value = preset === undefined ? `<${kind.unit}>` : `[${kind.unit}]`;
-  const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} ${value}`, help)
+  const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} <${kind.unit}>`, help)
     .env(variableOf(setting) as string)
     .helpGroup(`${group}:`)
     // All values are checked together, later.
     .argParser((text: string, previous: unknown) => kind.parse?.(text, previous) ?? text);
   if (kind.choices !== undefined) option.argChoices = [...kind.choices];
-  if (preset !== undefined) option.preset(preset);
   if (usual !== undefined) option.default(usual, shownDefault(setting));
   if (isRequired === true) option.makeOptionMandatory();
   return option;

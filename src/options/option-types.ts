@@ -179,11 +179,11 @@ export interface AdminListenerOptions {
 export interface TimetableDescription {
   /** Address of the JSON Schema, for editors. */
   readonly $schema?: string | undefined;
-  /** Time zone of times without an offset, and of local days in queries. */
+  /** Time zone of times without an offset, which are otherwise rejected, and of local days in queries. */
   readonly timeZone?: string | undefined;
-  /** Form of the identifiers: uuid; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs. Default: uuid. */
+  /** Form of the identifiers in the data: uuid for UUIDs; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs. Default: uuid. */
   readonly identifiers?: IdentifierMode | undefined;
-  /** Order of day, month and year in dates such as 31.08.2026; without it, such dates are rejected. */
+  /** Order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, such dates are rejected. */
   readonly dateOrder?: DateOrder | undefined;
   /** Terms, which give the weeks of `when` their dates. */
   readonly terms?: Readonly<Record<string, Term>> | undefined;
@@ -223,9 +223,9 @@ export interface SourceDescription {
   readonly fields?:
     | Readonly<Record<string, string | FieldValue | Readonly<Record<string, string | FieldValue>>>>
     | undefined;
-  /** Form of the identifiers. Default: the file's. */
+  /** Form of the identifiers in the data: uuid for UUIDs; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs. Default: the file's. */
   readonly identifiers?: IdentifierMode | undefined;
-  /** Order of day, month and year in dates. Default: the file's. */
+  /** Order of day, month and year in dates such as 31.08.2024 or 8/31/2024; without it, such dates are rejected. Default: the file's. */
   readonly dateOrder?: DateOrder | undefined;
   /** Time zone of times without an offset. Default: the file's. */
   readonly timeZone?: string | undefined;
@@ -237,9 +237,9 @@ export interface SourceDescription {
   readonly header?: readonly string[] | boolean | undefined;
   /** JSONata expression that gives the records of a nested JSON document of at most 64 MiB. */
   readonly records?: string | undefined;
-  /** First day of the expansion of recurring events. Default: a year before the load. */
+  /** First day of the expansion of recurring events in calendars; default: one year before the load. */
   readonly calendarFrom?: string | undefined;
-  /** First day after the expansion. Default: two years after the load. */
+  /** First day after the expansion of recurring events in calendars; default: two years after the load. */
   readonly calendarTo?: string | undefined;
   /** Weekday and weeks of lessons that have no dates; see `terms`. */
   readonly when?: WeeklyPattern | undefined;
@@ -253,7 +253,7 @@ export interface SourceDescription {
   readonly auth?: SourceAuth | undefined;
   /** Table or view; each row is an event. */
   readonly table?: string | undefined;
-  /** SELECT in place of a table. */
+  /** SELECT to use instead of a table. */
   readonly query?: string | undefined;
   /** Cheap SELECT; while its result is the same, the source is not read again. */
   readonly versionQuery?: string | undefined;

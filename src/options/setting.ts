@@ -56,8 +56,6 @@ export interface Setting {
   readonly commandFaults?: Faults;
   /** What is accepted on the command line, but is probably a mistake. */
   readonly warnings?: Faults;
-  /** The value of a flag that is given without a value. */
-  readonly preset?: string;
   /** Whether the setting has no flag, because the list of processes would show the secret. */
   readonly isEnvironmentOnly?: boolean;
   /** Whether messages must never repeat the value. */

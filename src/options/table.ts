@@ -7,6 +7,7 @@
  */
 import { SECRET_BYTES_MIN } from '../auth/key-set.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
+import { originFault } from '../http/answer/answer-fields.js';
 import { publicUrlFault } from '../http/public-address.js';
 import {
   ADMIN_TOKEN_CHARACTERS_MIN,
@@ -43,17 +44,16 @@ import {
   CLAIMS,
   count,
   DATE,
-  either,
   FIELD_MAP,
   given,
   HEADER,
   HOST,
-  HOST_NAMES,
   isFunction,
   isObject,
   KEY_SET,
   LOG_LEVELS,
-  ORIGINS,
+  list,
+  ON_OFF,
   oneOf,
   PATH,
   PORT,
@@ -80,6 +80,10 @@ export const LOG_LEVEL_DEFAULT: (typeof LOG_LEVELS)[number] = 'info';
 export const LOG_LEVEL_OF_DEVELOPMENT: (typeof LOG_LEVELS)[number] = 'warn';
 
 const MIB_PER_TIB = 1_048_576;
+/** Each origin has 1 KB of header fields. */
+const CORS_ORIGINS_MAX = 100;
+const ADMIN_ALLOWED_HOSTS_MAX = 100;
+const HOST_NAME = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
 
 /** What the entries of a group have in common. Without `commands`, a setting is for `lectern serve`. */
 const SERVE: Common = { places: ['serve'] };
@@ -127,19 +131,19 @@ const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', SERVE, {
   },
   compression: {
     places: ['serve', 'handler'],
-    kind: either('how', 'on', 'off'),
+    kind: ON_OFF,
     default: true,
     help: 'compress answers to repeated requests, as Accept-Encoding allows; off leaves compression to a proxy',
   },
   dev: {
     isSwitch: true,
-    kind: either('how', 'on', 'off'),
+    kind: ON_OFF,
     default: false,
     help: 'development: adds /view, /login, /docs and /health, and needs no key',
   },
   pages: {
     isSwitch: true,
-    kind: either('how', 'on', 'off'),
+    kind: ON_OFF,
     default: false,
     help: 'serve the pages for people at /view; always on in development',
   },
@@ -148,7 +152,7 @@ const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', SERVE, {
 const OPERATING_SETTINGS: readonly Setting[] = inGroup('Operating', SERVE, {
   corsOrigins: {
     flag: '--cors-origin',
-    kind: ORIGINS,
+    kind: list('origin', CORS_ORIGINS_MAX, 'origins', (origin) => originFault(origin) ?? true),
     help: 'origin of web pages that may read the timetable, such as https://app.example.org; repeatable or comma-separated',
   },
   admin: {
@@ -180,7 +184,12 @@ const ADMIN_SETTINGS: readonly Setting[] = inGroup('Operating', ADMIN, {
   adminAllowedHosts: {
     option: 'allowedHosts',
     flag: '--admin-allowed-host',
-    kind: HOST_NAMES,
+    kind: list(
+      'name',
+      ADMIN_ALLOWED_HOSTS_MAX,
+      'host names without a port, such as lectern.monitoring.svc',
+      (name) => HOST_NAME.test(name),
+    ),
     needs: ['adminPort'],
     help: 'further host name that the admin listener accepts, besides IP addresses, localhost and --admin-host; repeatable or comma-separated',
   },
@@ -322,7 +331,7 @@ const FEED_SETTINGS: readonly Setting[] = inGroup('Feeds', FEED, {
   },
   publicUrl: {
     places: ['serve', 'handler'],
-    kind: { ...text('address', publicUrlFault), range: 'an http(s) address' },
+    kind: text('address', 'an http(s) address', (url) => publicUrlFault(url) ?? true),
     needs: [FEEDS],
     help: 'address at which clients reach the service, such as https://timetable.example.org; feed addresses begin with it; default: the Host field of the request, but only if it names the local address and port of the connection',
   },
@@ -446,19 +455,19 @@ const OF_DATABASES: Common = {
 
 const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES, {
   table: {
-    kind: { ...text('name'), range: 'a table or view, such as events or school.events' },
+    kind: text('name', 'a table or view, such as events or school.events'),
     commandFaults: POSTGRES_FAULTS,
     help: 'table or view of the PostgreSQL sources; every row is an event',
   },
-  query: { kind: { ...text('select'), range: 'a SELECT' }, help: 'SELECT to use instead of a table' },
+  query: { kind: text('select', 'a SELECT'), help: 'SELECT to use instead of a table' },
 });
 
 /** When to read a PostgreSQL database again. */
 const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES, {
   follow: {
-    kind: either('how', 'on', 'off'),
+    isSwitch: true,
+    kind: ON_OFF,
     default: false,
-    preset: 'on',
     faults: {
       '{follow} needs a table or query that is the only source; with several sources, give {refreshSeconds}':
         ({ follow, source }) =>
@@ -482,7 +491,7 @@ const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', OPEN, {
     },
     help: 'time between two loads, varied by up to 10 %; 0 for none. SIGHUP loads at once',
   },
-  watch: { kind: either('how', 'on', 'off'), default: true, help: 'load a file again when it changes' },
+  watch: { kind: ON_OFF, default: true, help: 'load a file again when it changes' },
   gate: {
     flag: null,
     kind: given('an object or false', 'GateOptions | false', (value) => value === false || isObject(value)),
@@ -539,7 +548,7 @@ const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', OPEN, {
   unsigned: {
     places: ['openTimetable', 'publish'],
     isSwitch: true,
-    kind: either('how', 'on', 'off'),
+    kind: ON_OFF,
     default: false,
     needs: [A_STORE],
     excludes: ['publisherKey', 'publisherPublicKey'],
@@ -565,7 +574,7 @@ const PUBLISHING_SETTINGS: readonly Setting[] = inGroup('Publishing', PUBLISH, {
     flag: '--to',
     variable: 'LECTERN_PUBLISH_TO',
     isRequired: true,
-    kind: { ...text('store'), range: 'a store: nats://host:4222/name, tls://host:4222/name, or a folder' },
+    kind: text('store', 'a store: nats://host:4222/name, tls://host:4222/name, or a folder'),
     help: 'store of the announcements: nats://host:4222/name, tls://host:4222/name, or a folder that all machines share',
   },
   publisherKey: {
@@ -579,7 +588,7 @@ const PUBLISHING_SETTINGS: readonly Setting[] = inGroup('Publishing', PUBLISH, {
   once: {
     places: [],
     isSwitch: true,
-    kind: either('how', 'on', 'off'),
+    kind: ON_OFF,
     default: false,
     help: 'end after one announcement',
   },

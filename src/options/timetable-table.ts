@@ -4,29 +4,11 @@
  */
 
 import { TERM_WEEKS_MAX } from '../limits.js';
-import { IDENTIFIER_MODES } from '../model/event.js';
-import {
-  DATE_ORDERS,
-  FIRST_DAYS,
-  type FieldValue,
-  OTHERWISE,
-  type Term,
-  type WeeklyPattern,
-} from '../model/read-rules.js';
+import { FIRST_DAYS, type FieldValue, OTHERWISE, type Term, type WeeklyPattern } from '../model/read-rules.js';
 import { MAPPED_FIELDS } from '../source/field-map.js';
-import {
-  ADDRESS,
-  amount,
-  count,
-  DATE,
-  ENCODING,
-  either,
-  type Kind,
-  oneOf,
-  PATH,
-  TIME_ZONE,
-  text,
-} from './kinds.js';
+import { ADDRESS, amount, count, DATE, ENCODING, type Kind, ON_OFF, oneOf, PATH, text } from './kinds.js';
+import type { Setting } from './setting.js';
+import { SETTINGS } from './table.js';
 
 /** What an entry may hold: one value, a list, entries of its own, or a map with keys that the file chooses. */
 export type Shape =
@@ -76,18 +58,20 @@ function eitherOf(...shapes: readonly (Kind | Shape)[]): Shape {
   return { is: 'either', shapes: shapes.map(shapeOf) };
 }
 
+/** An entry that is also a setting of the command line. */
+function likeSetting(name: string, own: Partial<Given> = {}): readonly [Kind, Given] {
+  const { kind, help } = SETTINGS.find((setting) => setting.name === name) as Setting;
+  return [kind, { help, ...own }];
+}
+
 const TEXT: Kind = text('text');
-const COLUMN: Kind = { ...text('column'), range: 'a column, a dotted path or a template' };
-const SWITCH: Kind = either('how', 'true', 'false');
+const COLUMN: Kind = text('column', 'a column, a dotted path or a template');
 const TEXTS: Shape = { is: 'list', of: shapeOf(TEXT), range: 'a list of texts' };
 
 /** A control character other than the tab is a mistake. A quote or a line end cannot part cells. */
-const DELIMITER: Kind = {
-  ...text('character', (value) =>
-    [...value].length === 1 && /^(?:\t|[^\p{Cc}"])$/u.test(value) ? null : `it must be ${DELIMITER.range}`,
-  ),
-  range: 'one character, such as "|" or "\\t", but no quote',
-};
+const DELIMITER: Kind = text('character', 'one character, such as "|" or "\\t", but no quote', (value) =>
+  /^(?:\t|[^\p{Cc}"])$/u.test(value),
+);
 
 const NULL: Kind = { unit: '', range: 'null', type: 'null', fault: () => null };
 
@@ -197,7 +181,7 @@ const CSV: Readonly<Record<string, readonly [Kind | Shape, Given]>> = {
   ],
   delimiter: [DELIMITER, { help: 'character between the cells of CSV', default: 'guessed' }],
   header: [
-    eitherOf(TEXTS, SWITCH),
+    eitherOf(TEXTS, ON_OFF),
     {
       help: 'names of the columns of CSV if the first line is no header; false for the names `column 1`, `column 2`, …',
       default: 'guessed',
@@ -222,25 +206,19 @@ const SOURCE: Shape = {
       { help: 'time between two reads of the source', default: '--refresh-seconds' },
     ],
     fields: [FIELDS, { help: 'column that gives each field', default: 'columns named as the fields' }],
-    identifiers: [
-      oneOf('kind', IDENTIFIER_MODES, 'IdentifierMode'),
-      { help: 'form of the identifiers', default: "the file's" },
-    ],
-    dateOrder: [
-      oneOf('order', DATE_ORDERS, 'DateOrder'),
-      { help: 'order of day, month and year in dates', default: "the file's" },
-    ],
-    timeZone: [TIME_ZONE, { help: 'time zone of times without an offset', default: "the file's" }],
+    identifiers: likeSetting('identifiers', { default: "the file's" }),
+    dateOrder: likeSetting('dateOrder', { default: "the file's" }),
+    timeZone: likeSetting('timeZone', {
+      help: 'time zone of times without an offset',
+      default: "the file's",
+    }),
     ...CSV,
     records: [
       TEXT,
       { help: 'JSONata expression that gives the records of a nested JSON document of at most 64 MiB' },
     ],
-    calendarFrom: [
-      DATE,
-      { help: 'first day of the expansion of recurring events', default: 'a year before the load' },
-    ],
-    calendarTo: [DATE, { help: 'first day after the expansion', default: 'two years after the load' }],
+    calendarFrom: likeSetting('calendarFrom'),
+    calendarTo: likeSetting('calendarTo'),
     when: [WHEN, { help: 'weekday and weeks of lessons that have no dates; see `terms`' }],
     prefix: [TEXT, { help: 'text before each title' }],
     lecturerIds: [
@@ -255,20 +233,17 @@ const SOURCE: Shape = {
       },
     ],
     auth: [AUTH, { of: 'http', help: 'tokens of an OAuth issuer by client credentials' }],
-    table: [TEXT, { of: 'postgres', help: 'table or view; each row is an event' }],
-    query: [TEXT, { of: 'postgres', help: 'SELECT in place of a table' }],
+    table: likeSetting('table', { of: 'postgres', help: 'table or view; each row is an event' }),
+    query: likeSetting('query', { of: 'postgres' }),
     versionQuery: [
       TEXT,
       { of: 'postgres', help: 'cheap SELECT; while its result is the same, the source is not read again' },
     ],
-    follow: [
-      SWITCH,
-      {
-        of: 'postgres',
-        help: 'follow the table, or the tables of the query, by logical replication; the source must be the only one',
-        default: 'false',
-      },
-    ],
+    follow: likeSetting('follow', {
+      of: 'postgres',
+      help: 'follow the table, or the tables of the query, by logical replication; the source must be the only one',
+      default: 'false',
+    }),
     followTables: [
       TEXTS,
       {
@@ -306,20 +281,9 @@ export const TIMETABLE: Extract<Shape, { readonly is: 'entries' }> = {
   type: 'TimetableDescription',
   entries: entriesOf({
     $schema: [TEXT, { help: 'address of the JSON Schema, for editors' }],
-    timeZone: [TIME_ZONE, { help: 'time zone of times without an offset, and of local days in queries' }],
-    identifiers: [
-      oneOf('kind', IDENTIFIER_MODES, 'IdentifierMode'),
-      {
-        help: 'form of the identifiers: uuid; any for text of 1 to 64 characters and whole numbers; derived for text to turn into UUIDs',
-        default: 'uuid',
-      },
-    ],
-    dateOrder: [
-      oneOf('order', DATE_ORDERS, 'DateOrder'),
-      {
-        help: 'order of day, month and year in dates such as 31.08.2026; without it, such dates are rejected',
-      },
-    ],
+    timeZone: likeSetting('timeZone'),
+    identifiers: likeSetting('identifiers', { default: 'uuid' }),
+    dateOrder: likeSetting('dateOrder'),
     terms: [
       { is: 'map', of: TERM, what: 'terms by name' },
       { help: 'terms, which give the weeks of `when` their dates' },
