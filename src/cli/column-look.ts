@@ -61,30 +61,8 @@ const SEPARATORS = [';', '\n', '|', ',', ' / ', '/', ' + ', ' & '];
 /** The least share of values that are part of several cells. */
 const SHARED_MIN = 0.5;
 
-export interface LookedColumn {
-  /** The name in a field map; a path if the value is in a nested object. */
-  readonly name: string;
-  /** Inspected records that have a value. */
-  readonly records: number;
-  readonly form: ColumnForm;
-  /** Whether all values differ. */
-  readonly isUnique: boolean;
-  /** Whether all values are texts. A field of text refuses numbers. */
-  readonly isText: boolean;
-  /** Whether `--identifiers any` takes all values as they are. */
-  readonly isIdentifier: boolean;
-  /** UTF-16 units of the longest value, at most 240. */
-  readonly unitsMax: number;
-  readonly hasAmPm: boolean;
-  readonly dates: DateParts | null;
-  readonly samples: readonly string[];
-  /** Distinct values. */
-  readonly values: readonly string[];
-  /** Whether values are lists. */
-  readonly isList: boolean;
-  /** The path within the objects of a list; null without objects. */
-  readonly each: string | null;
-}
+/** A column of the first records: how its values look. */
+export type LookedColumn = Readonly<Omit<Column, 'add'>>;
 
 export function looksLike(likeness: Likeness, value: string): boolean {
   return LIKENESSES[likeness].test(value);
@@ -132,39 +110,80 @@ interface DateParts {
   readonly secondMax: number;
 }
 
-class ColumnValues {
-  count = 0;
-  readonly forms = new Map<ColumnForm, number>();
-  readonly distinct = new Set<string>();
+class Column {
+  /** The name in a field map; a path if the value is in a nested object. */
+  readonly name: string;
+  /** The path within the objects of a list; null without objects. */
+  readonly each: string | null;
+  /** Inspected records that have a value. */
+  records = 0;
+  form: ColumnForm = 'text';
+  /** Whether all values are texts. A field of text refuses numbers. */
   isText = true;
+  /** Whether `--identifiers any` takes all values as they are. */
   isIdentifier = true;
+  /** UTF-16 units of the longest value, at most 240. */
   unitsMax = 0;
   hasAmPm = false;
+  /** Whether values are lists. */
   isList = false;
-  dates: { mark: string; yearFirst: boolean; firstMax: number; secondMax: number } | null = null;
+  dates: DateParts | null = null;
+  /** Distinct values. */
+  readonly values: string[] = [];
+  readonly #seen = new Set<string>();
+  readonly #forms = new Map<ColumnForm, number>();
+
+  constructor(path: string) {
+    const [name = '', each = null] = path.split(EACH);
+    this.name = name;
+    this.each = each;
+  }
+
+  /** Whether all values differ. */
+  get isUnique(): boolean {
+    return this.values.length === this.records && this.records > 0;
+  }
+
+  get samples(): readonly string[] {
+    return this.values
+      .slice(0, SAMPLES)
+      .map((text) => (text.length > SAMPLE_UNITS_MAX ? `${text.slice(0, SAMPLE_UNITS_MAX)}\u2026` : text));
+  }
+
+  /** The form of nearly all values, or one that shows only in all values together. */
+  get commonForm(): ColumnForm {
+    const [form = 'text', most = 0] = [...this.#forms].sort(([, a], [, b]) => b - a)[0] ?? [];
+    return most >= SHARE_MIN * this.records && form !== 'text' ? form : formOfAll(this.values);
+  }
 
   add(given: unknown, value: string): void {
-    this.count++;
-    this.distinct.add(value);
+    this.records++;
+    if (!this.#seen.has(value)) {
+      this.#seen.add(value);
+      this.values.push(value);
+    }
     this.unitsMax = Math.max(this.unitsMax, value.length);
     if (typeof given !== 'string') this.isText = false;
     const identifier = typeof given === 'string' ? parseIdentifier(value, 'any', 'id') : digitsOf(given);
     if (identifier === null) this.isIdentifier = false;
     const form = FORM_NAMES.find((name) => FORMS[name].test(value)) ?? 'text';
-    this.forms.set(form, (this.forms.get(form) ?? 0) + 1);
+    this.#forms.set(form, (this.#forms.get(form) ?? 0) + 1);
     if (form === 'clock' || form === 'local') this.hasAmPm ||= /m\.?$/i.test(value);
     if (form !== 'date' && form !== 'local') return;
     const [, first = '', mark = '', second = ''] = /^(\d+)([./-])(\d+)/.exec(value) ?? [];
-    this.dates ??= { mark, yearFirst: first.length === 4, firstMax: 0, secondMax: 0 };
-    this.dates.firstMax = Math.max(this.dates.firstMax, Number(first));
-    this.dates.secondMax = Math.max(this.dates.secondMax, Number(second));
+    this.dates = {
+      mark: this.dates?.mark ?? mark,
+      yearFirst: this.dates?.yearFirst ?? first.length === 4,
+      firstMax: Math.max(this.dates?.firstMax ?? 0, Number(first)),
+      secondMax: Math.max(this.dates?.secondMax ?? 0, Number(second)),
+    };
   }
 }
 
 /** Inspects the first records of a source, before normalisation. */
 export class ColumnLook {
   records = 0;
-  readonly #columns = new Map<string, ColumnValues>();
+  readonly #columns = new Map<string, Column>();
   #forms: Catalogue['forms'] = new Map();
   /** The keys of a database, with the distinct values of each. */
   #keys: readonly { readonly columns: readonly string[]; readonly distinct: Set<string> }[] = [];
@@ -195,26 +214,9 @@ export class ColumnLook {
   }
 
   get columns(): LookedColumn[] {
-    return [...this.#columns].map(([name, values]) => {
-      const { count, dates, distinct, forms, hasAmPm, isIdentifier, isText, isList, unitsMax } = values;
-      const [form = 'text', most = 0] = [...forms].sort(([, a], [, b]) => b - a)[0] ?? [];
-      const known = most >= SHARE_MIN * count && count > 0 ? form : 'text';
-      const [list = '', each = null] = name.split(EACH);
-      return {
-        name: list,
-        records: count,
-        form: this.#forms.get(name) ?? (known === 'text' ? formOfAll([...distinct]) : known),
-        isUnique: distinct.size === count && count > 0,
-        isText,
-        isIdentifier,
-        unitsMax,
-        hasAmPm,
-        dates,
-        samples: [...distinct].slice(0, SAMPLES).map((sample) => cut(sample)),
-        values: [...distinct],
-        isList,
-        each,
-      };
+    return [...this.#columns].map(([path, column]) => {
+      column.form = this.#forms.get(path) ?? column.commonForm;
+      return column;
     });
   }
 
@@ -245,16 +247,13 @@ export class ColumnLook {
   }
 
   #add(path: string, value: unknown, isItem: boolean): void {
-    let values = this.#columns.get(path);
-    if (values === undefined) {
-      if (this.#columns.size >= LOOK_COLUMNS_MAX) return;
-      values = new ColumnValues();
-      this.#columns.set(path, values);
-    }
+    if (!this.#columns.has(path) && this.#columns.size >= LOOK_COLUMNS_MAX) return;
+    const column = this.#columns.get(path) ?? new Column(path);
+    this.#columns.set(path, column);
     const text = textOf(value);
     if (text === '') return;
-    values.isList ||= isItem;
-    values.add(value, text);
+    column.isList ||= isItem;
+    column.add(value, text);
   }
 }
 
@@ -278,8 +277,4 @@ function textOf(value: unknown): string {
   // The value is an empty list, or bytes of MessagePack.
   if (typeof value === 'object') return '';
   return String(value);
-}
-
-function cut(text: string): string {
-  return text.length > SAMPLE_UNITS_MAX ? `${text.slice(0, SAMPLE_UNITS_MAX)}\u2026` : text;
 }

@@ -36,8 +36,8 @@ import {
 } from './wording.js';
 import { timetableText, writeTimetable } from './write-timetable.js';
 
-const UNSERVED_LISTED_MAX = 20;
-const FAILED_LISTED_MAX = 20;
+/** Fields that are not served, and sources that cannot be read. */
+const LISTED_MAX = 20;
 
 interface InspectOptions {
   readonly asJson: boolean;
@@ -148,18 +148,22 @@ function describeQuery(
   args: readonly string[],
 ): string[] {
   const options = identifiers === 'uuid' ? '' : ` --identifiers ${identifiers}`;
-  const command = [
-    'to serve the lessons with what other tables say of them, try:',
-    `  lectern serve ${args.join(' ')}${options} --dev`,
-    `  ${DEVELOPMENT_NOTE}`,
+  const command = [`lectern serve ${args.join(' ')}${options} --dev`, DEVELOPMENT_NOTE];
+  return [
+    ...listed('to serve the lessons with what other tables say of them, try:', isServed ? command : []),
+    ...listed('of the query:', notes),
+    ...listed(
+      'to follow each change, set wal_level to logical, run this as the owner of the tables, and add --follow:',
+      statements,
+    ),
   ];
-  const following = [
-    'to follow each change, set wal_level to logical, run this as the owner of the tables, and add --follow:',
-    ...statements.map((statement) => `  ${statement}`),
-  ];
-  const guesses =
-    notes.length === 0 ? [] : [['of the query:', ...notes.map((note) => `  ${note}`)].join('\n')];
-  return [...(isServed ? [command.join('\n')] : []), ...guesses, following.join('\n')];
+}
+
+/** A paragraph of lines below a heading; none without lines. @param all how many there are, if not all are given */
+function listed(heading: string, lines: readonly string[], all = lines.length): string[] {
+  const more = all - lines.length;
+  const rest = more > 0 ? [`and ${formatCount(more)} more (--json lists them)`] : [];
+  return all === 0 ? [] : [[heading, ...[...lines, ...rest].map((line) => `  ${line}`)].join('\n')];
 }
 
 function describeLoad(
@@ -249,11 +253,7 @@ async function documentOf(source: Source, rules: ReadRules): Promise<unknown> {
 function describeRecords(records: string | undefined, { args }: Pick<ReadSource, 'args'>): string[] {
   if (records === undefined) return [];
   const lines = ['sources:', `  - from: ${args[0]}`, `    records: ${JSON.stringify(records)}`];
-  return [
-    ['the records lie within the document; in a timetable file:', ...lines.map((line) => `  ${line}`)].join(
-      '\n',
-    ),
-  ];
+  return listed('the records lie within the document; in a timetable file:', lines);
 }
 
 function formatDialect(csv: CsvDialect | undefined): string {
@@ -276,20 +276,16 @@ function formatFound(found: PartsReport | null): string {
   const { parts, skipped } = found;
   const others = skipped === 0 ? '' : `, ${formatCountOf(skipped, 'other file')} skipped`;
   const failed = parts.flatMap(({ failure }) => failure?.message ?? []);
-  const lines = failed.slice(0, FAILED_LISTED_MAX).map((message) => `\n  ${message}`);
-  if (failed.length > lines.length) lines.push(`\n  and ${formatCount(failed.length - lines.length)} more`);
-  const heading = `\n${formatCountOf(failed.length, 'source')} cannot be read:`;
-  const faults = failed.length === 0 ? '' : [heading, ...lines].join('');
-  return `, of ${formatCountOf(parts.length, 'source')}${others}${faults}`;
+  const heading = `${formatCountOf(failed.length, 'source')} cannot be read:`;
+  const faults = listed(heading, failed.slice(0, LISTED_MAX), failed.length);
+  return [`, of ${formatCountOf(parts.length, 'source')}${others}`, ...faults].join('\n');
 }
 
 function formatExpanded(expanded: ExpansionWindow | undefined): string {
   if (expanded === undefined) return '';
   const hint = outsideHint(expanded);
-  const lines = [
-    `recurring events are expanded from ${expanded.from} until ${expanded.to}, exclusive (--calendar-from, --calendar-to)`,
-  ];
-  return ['', ...lines, ...(hint === null ? [] : [hint])].join('\n');
+  const line = `\nrecurring events are expanded from ${expanded.from} until ${expanded.to}, exclusive (--calendar-from, --calendar-to)`;
+  return hint === null ? line : `${line}\n${hint}`;
 }
 
 function formatInspection({ summary, conflicts, bytes }: Inspection, format: SourceFormat): string {
@@ -330,29 +326,21 @@ function formatInspection({ summary, conflicts, bytes }: Inspection, format: Sou
 }
 
 function formatUnserved({ fields, others }: Inspection['summary']['unserved']): string[] {
-  if (fields.length === 0 && others === 0) return [];
-  const listed = fields.slice(0, UNSERVED_LISTED_MAX);
-  const lines = listed.map(({ name, records, suggestion }) => {
+  const lines = fields.slice(0, LISTED_MAX).map(({ name, records, suggestion }) => {
     const hint = suggestion === null ? '' : `; did you mean ${suggestion}?`;
-    return `  ${showName(name)} in ${formatCountOf(records, 'record')}${hint}`;
+    return `${showName(name)} in ${formatCountOf(records, 'record')}${hint}`;
   });
-  const more = fields.length - listed.length;
-  if (more > 0) lines.push(`  and ${formatCount(more)} more (--json lists them)`);
-  if (others > 0) lines.push(`  and ${formatCountOf(others, 'occurrence')} of further names`);
-  return [['fields that are not served:', ...lines].join('\n')];
+  const [known] = listed('fields that are not served:', lines, fields.length);
+  const further = others === 0 ? '' : `\n  and ${formatCountOf(others, 'occurrence')} of further names`;
+  return known === undefined ? [] : [known + further];
 }
 
 function formatAmbiguous({ gaps, overlaps }: Inspection['summary']['ambiguousTimes']): string[] {
-  if (gaps + overlaps === 0) return [];
   const lines = [
-    ...(gaps > 0
-      ? [`  ${formatCountOf(gaps, 'time')} that clocks skipped: moved forward by the length of the skip`]
-      : []),
-    ...(overlaps > 0
-      ? [`  ${formatCountOf(overlaps, 'time')} that clocks showed twice: read as the earlier time`]
-      : []),
-  ];
-  return [['local times at clock changes:', ...lines].join('\n')];
+    [gaps, 'that clocks skipped: moved forward by the length of the skip'] as const,
+    [overlaps, 'that clocks showed twice: read as the earlier time'] as const,
+  ].flatMap(([times, what]) => (times === 0 ? [] : [`${formatCountOf(times, 'time')} ${what}`]));
+  return listed('local times at clock changes:', lines);
 }
 
 function formatPatterns(patterns: SnapshotSummary['patterns']): string[] {
@@ -448,7 +436,8 @@ async function proposalFor(facts: ProposalFacts): Promise<Seen> {
   const fields = Object.keys(proposal.map);
   if (isCalendar && fields.length === 0 && !isWritten) return { ...columns, proposal: null };
   const isKeyUnused = key.length > 0 && fields.includes('id');
-  const isWorse = summary === null || summary.events === 0 || isKeyUnused || fields.some(isEmpty);
+  const hasMarks = Object.values(proposal.map).some((value) => typeof value === 'object' && value.values);
+  const isWorse = summary === null || summary.events === 0 || isKeyUnused || hasMarks || fields.some(isEmpty);
   if (!isWorse && !isWritten) return { ...columns, proposal: null };
   const { identifiers, dateOrder = null, timeZone = null } = reading;
   const whole: MapProposal = {
@@ -522,7 +511,10 @@ function givenMap(
 function plainSeen({ columns, proposal, rules }: Seen): object {
   const { records } = rules;
   return {
-    columns: columns.map(({ values: _values, ...column }) => column),
+    columns: columns.map((column) => {
+      const { values: _, ...shown } = { ...column, isUnique: column.isUnique, samples: column.samples };
+      return shown;
+    }),
     proposal,
     ...(records === undefined ? {} : { records }),
   };
@@ -530,30 +522,28 @@ function plainSeen({ columns, proposal, rules }: Seen): object {
 
 function describeColumns({ columns, records, proposal }: Seen, write: string | undefined): string[] {
   if (columns.length === 0) return [];
-  const listed = columns.slice(0, COLUMNS_LISTED_MAX);
-  const rows = listed.map(({ name, each, records: count, samples }) => [
-    `  ${showName(each === null ? name : `${name}[].${each}`)}`,
-    formatCount(count),
-    samples.map(showName).join(', '),
-  ]);
-  const more = columns.length - listed.length;
-  const table = [
-    `columns of the first ${formatCountOf(records, 'record')}, with counts of values and samples:`,
-    formatTable(rows, 'left'),
-    ...(more > 0 ? [`  and ${formatCount(more)} more (--json lists them)`] : []),
-  ].join('\n');
-  return proposal === null || write !== undefined ? [table] : [table, describeProposal(proposal)];
+  const rows = columns
+    .slice(0, COLUMNS_LISTED_MAX)
+    .map(({ name, each, records: count, samples }) => [
+      showName(each === null ? name : `${name}[].${each}`),
+      formatCount(count),
+      samples.map(showName).join(', '),
+    ]);
+  const heading = `columns of the first ${formatCountOf(records, 'record')}, with counts of values and samples:`;
+  const table = listed(heading, formatTable(rows, 'left').split('\n'), columns.length);
+  return proposal === null || write !== undefined ? table : [...table, ...describeProposal(proposal)];
 }
 
-function describeProposal({ command, notes }: CommandProposal): string {
-  const lines = notes.map((note) => `  ${note}`);
-  if (command === null) return ['a field map cannot be proposed:', ...lines].join('\n');
-  const isFile = command.startsWith('lectern inspect');
-  const heading = isFile
-    ? 'to serve the source, write a timetable file, check it and serve it:'
-    : 'to serve the source, try:';
-  const serve = isFile ? ['  lectern serve timetable.yaml --dev'] : [];
-  return [heading, `  ${command}`, ...serve, ...lines, `  ${DEVELOPMENT_NOTE}`].join('\n');
+function describeProposal({ command, notes }: CommandProposal): string[] {
+  if (command === null) return listed('a field map cannot be proposed:', notes);
+  return command.startsWith('lectern inspect')
+    ? listed('to serve the source, write a timetable file, check it and serve it:', [
+        command,
+        'lectern serve timetable.yaml --dev',
+        ...notes,
+        DEVELOPMENT_NOTE,
+      ])
+    : listed('to serve the source, try:', [command, ...notes, DEVELOPMENT_NOTE]);
 }
 
 /** Names come from outside: control characters are escaped, and long names are cut. */

@@ -9,8 +9,8 @@ import { liftRules, parseSourceArgument, type SourceSpec, sourceOfSpec } from '.
 import { writeError } from './faults.js';
 import { shellQuoted } from './propose-map.js';
 
-/** The source of a command. */
-export interface NamedSource {
+/** The source of a command, and how it is read. */
+export interface ReadSource {
   readonly spec: SourceSpec;
   /** For messages. */
   readonly name: string;
@@ -20,13 +20,6 @@ export interface NamedSource {
   readonly args: readonly string[];
   /** Sentences on the secrets that the arguments lack. */
   readonly hidden: readonly string[];
-}
-
-/** A value of `--header` that names a variable or a file, and so holds no secret. */
-const PLACE = /^(?:\S+ +)?(?:env|file):/;
-
-/** A source of a command, and how it is read. */
-export interface ReadSource extends NamedSource {
   readonly rules: ReadRules;
   /** For `openTimetable`. */
   readonly options: Pick<TimetableOptions, 'source' | 'timetable' | RuleOption>;
@@ -35,6 +28,9 @@ export interface ReadSource extends NamedSource {
   /** The rooms of a timetable file. */
   readonly rooms?: RoomsSpec | undefined;
 }
+
+/** A value of `--header` that names a variable or a file, and so holds no secret. */
+const PLACE = /^(?:\S+ +)?(?:env|file):/;
 
 /** The source and the rules of a command, or those of a timetable file. @throws LecternError `option-invalid` */
 export async function readSource(
@@ -54,13 +50,6 @@ export async function readSource(
       hidden: [],
     };
   }
-  const named = namedSource(text, reading);
-  const options = { source: named.spec, ...ruleOptionsOf(reading) };
-  return { ...named, rules: readRulesOf(reading), options, isOfFile: false };
-}
-
-/** @throws LecternError `option-invalid` */
-function namedSource(text: string | readonly string[], reading: ReadingSettings): NamedSource {
   const { table, query, sourceHeaders = {} } = reading;
   const spec = parseSourceArgument(text, {
     environment: process.env,
@@ -89,5 +78,9 @@ function namedSource(text: string | readonly string[], reading: ReadingSettings)
     hidden.push(
       'values of --header are not shown: write them in place of the …, or as env:NAME or file:PATH',
     );
-  return { spec, name: sourceOfSpec(spec).name, from: shown, args, hidden };
+  return {
+    ...{ spec, name: sourceOfSpec(spec).name, from: shown, args, hidden, isOfFile: false },
+    rules: readRulesOf(reading),
+    options: { source: spec, ...ruleOptionsOf(reading) },
+  };
 }

@@ -26,37 +26,67 @@ const CONTEXT_COLUMNS_MAX = 40;
 /** The least share of names that two objects have in common if they are of one kind. */
 const SAME_KIND_MIN = 0.5;
 
-/** All places of records within a document. */
-export function nestedRecords(document: unknown): NestedRecords[] {
-  const places: Step[][] = [];
-  findPlaces([document], [], places);
-  return places.map((steps) => recordsAt(document, steps));
+/** A value of the document, and what stands around it: for each variable of the expression, its value. */
+interface Found<Value = unknown> {
+  readonly value: Value;
+  readonly around: ReadonlyMap<string, unknown>;
 }
 
-/** @param values what stands at the place, in several parts of the document */
-function findPlaces(values: readonly unknown[], steps: readonly Step[], places: Step[][]): void {
+/** All places of records within a document. */
+export function nestedRecords(document: unknown): NestedRecords[] {
+  const places: NestedRecords[] = [];
+  findPlaces([{ value: document, around: new Map() }], [], places);
+  return places;
+}
+
+/** @param found what stands at one place, in several parts of the document */
+function findPlaces(found: readonly Found[], steps: readonly Step[], places: NestedRecords[]): void {
   if (steps.length > DEPTH_MAX || places.length >= PLACES_MAX) return;
-  const arrays = values.filter((value) => Array.isArray(value));
-  const objects = values.filter(isObject);
-  if (arrays.length > 0) {
-    const elements = arrays.flatMap((array) => array.slice(0, ELEMENTS_LOOKED_MAX));
-    if (elements.some(isObject))
-      findPlaces(elements.slice(0, LOOK_RECORDS_MAX), [...steps, { kind: 'items' }], places);
+  const descend = (step: Step, inner: readonly Found[]): void =>
+    findPlaces(inner.slice(0, LOOK_RECORDS_MAX), [...steps, step], places);
+  if (found.some(({ value }) => Array.isArray(value))) {
+    const elements = found.flatMap(({ value, around }) =>
+      [value].flat().map((element: unknown) => ({ value: element, around })),
+    );
+    if (elements.some(isOfObject)) descend({ kind: 'items' }, elements);
     return;
   }
+  const objects = found.filter(isOfObject);
   if (objects.length === 0) return;
-  if (objects.every(isKeyed)) {
-    const inner = objects.flatMap((object) => Object.values(object).slice(0, ELEMENTS_LOOKED_MAX));
-    findPlaces(inner, [...steps, { kind: 'values' }], places);
+  const variable = variableOf(
+    steps.length,
+    objects.every(({ value }) => isKeyed(value)),
+  );
+  const within = (value: unknown, { around }: Found, seen: unknown): Found => ({
+    value,
+    around: new Map([...around, [variable, seen]]),
+  });
+  if (variable.startsWith(KEY)) {
+    const inner = objects.flatMap((object) =>
+      Object.entries(object.value).map(([key, value]) => within(value, object, key)),
+    );
+    descend({ kind: 'values' }, inner);
     return;
   }
-  if (steps.at(-1)?.kind !== 'property') places.push([...steps]);
-  const names = new Set(objects.flatMap((object) => Object.keys(object)));
-  for (const name of names) {
-    const inner = objects.flatMap((object) => (object[name] === undefined ? [] : [object[name]]));
-    if (!name.includes('`') && inner.some((value) => typeof value === 'object' && value !== null))
-      findPlaces(inner, [...steps, { kind: 'property', name }], places);
+  if (steps.at(-1)?.kind !== 'property') places.push(recordsAt(objects, steps));
+  for (const name of new Set(objects.flatMap(({ value }) => Object.keys(value)))) {
+    const inner = objects
+      .filter(({ value }) => value[name] !== undefined)
+      .map((object) => within(object.value[name], object, object.value));
+    if (!name.includes('`') && inner.some(({ value }) => typeof value === 'object' && value !== null))
+      descend({ kind: 'property', name }, inner);
   }
+}
+
+/** Variables for the keys of objects begin with this, and those for objects with another letter. */
+const KEY = '$k';
+
+function variableOf(depth: number, isKey: boolean): string {
+  return `${isKey ? KEY : '$v'}${depth}`;
+}
+
+function isOfObject(found: Found): found is Found<JsonObject> {
+  return isObject(found.value);
 }
 
 function isObject(value: unknown): value is JsonObject {
@@ -77,56 +107,37 @@ function isKeyed(object: JsonObject): boolean {
   });
 }
 
-/** What stands around a record. */
-interface Around {
-  /** The variable of the expression. */
-  readonly variable: string;
-  /** For messages and names: the last name on the way. */
-  readonly label: string;
-  readonly isKey: boolean;
-}
-
-interface Found {
-  readonly record: JsonObject;
-  /** For each variable, its value. */
-  readonly around: ReadonlyMap<string, unknown>;
-}
-
-function recordsAt(document: unknown, steps: readonly Step[]): NestedRecords {
-  const scopes: Around[] = [];
-  const found = walk(document, steps, 0, new Map(), scopes, 'document');
+function recordsAt(found: readonly Found<JsonObject>[], steps: readonly Step[]): NestedRecords {
   // The id of what stands around a record is not the record's.
-  const own = new Set(['id', ...found.flatMap(({ record }) => Object.keys(record))]);
-  /** Name of the column, variable, property; null for the key itself. */
-  const context: [column: string, variable: string, property: string | null][] = [];
+  const own = new Set(['id', ...found.flatMap(({ value }) => Object.keys(value))]);
+  const context: Context[] = [];
+  const looked = found.slice(0, ELEMENTS_LOOKED_MAX);
   // The nearest value keeps its name.
-  for (const { variable, label, isKey } of [...scopes].reverse()) {
-    const values = found.slice(0, ELEMENTS_LOOKED_MAX).map(({ around }) => around.get(variable));
-    const names: readonly (string | null)[] = isKey
-      ? [null]
-      : [
-          ...new Set(
-            values
-              .filter(isObject)
-              .flatMap((value) => Object.keys(value).filter((name) => isScalar(value[name]))),
-          ),
-        ];
-    for (const name of names) {
-      if (context.length >= CONTEXT_COLUMNS_MAX || name?.includes('`')) continue;
-      const free = [name ?? 'key', `${label}_${name ?? 'key'}`].find((each) => !own.has(each));
-      if (free === undefined) continue;
-      own.add(free);
-      context.push([free, variable, name]);
+  for (const [depth, { kind }] of [...steps.entries()].reverse()) {
+    if (kind === 'items') continue;
+    const variable = variableOf(depth, kind === 'values');
+    const label = steps
+      .slice(0, depth)
+      .reduce((last, step) => ('name' in step ? step.name : last), 'document');
+    const objects = looked.map(({ around }) => around.get(variable)).filter(isObject);
+    const scalars = objects.flatMap((value) => Object.keys(value).filter((name) => isScalar(value[name])));
+    for (const property of kind === 'values' ? [null] : new Set(scalars)) {
+      if (context.length >= CONTEXT_COLUMNS_MAX || property?.includes('`')) continue;
+      const name = property ?? 'key';
+      const column = [name, `${label}_${name}`].find((each) => !own.has(each));
+      if (column === undefined) continue;
+      own.add(column);
+      context.push({ column, variable, property });
     }
   }
-  const records = found.slice(0, LOOK_RECORDS_MAX).map(({ record, around }) => ({
+  const records = found.map(({ value, around }) => ({
     ...Object.fromEntries(
-      context.map(([column, variable, name]) => {
-        const value = around.get(variable);
-        return [column, name === null ? value : (value as JsonObject | undefined)?.[name]];
+      context.map(({ column, variable, property }) => {
+        const outer = around.get(variable);
+        return [column, property === null ? outer : (outer as JsonObject | undefined)?.[property]];
       }),
     ),
-    ...record,
+    ...value,
   }));
   return { expression: expressionOf(steps, context), records };
 }
@@ -135,62 +146,31 @@ function isScalar(value: unknown): boolean {
   return value !== null && value !== undefined && typeof value !== 'object';
 }
 
-/** @param scopes gets the variables on the way, the outermost first */
-function walk(
-  value: unknown,
-  steps: readonly Step[],
-  depth: number,
-  around: ReadonlyMap<string, unknown>,
-  scopes: Around[],
-  label: string,
-): Found[] {
-  const [step, ...rest] = steps;
-  const isLast = step === undefined;
-  const values = Array.isArray(value) && step?.kind !== 'items' ? value : [value];
-  return values.flatMap((each): Found[] => {
-    if (isLast) return isObject(each) ? [{ record: each, around }] : [];
-    const note = (variable: string, isKey: boolean): void => {
-      if (!scopes.some((scope) => scope.variable === variable)) scopes.push({ variable, label, isKey });
-    };
-    if (step.kind === 'items') {
-      const items: readonly unknown[] = Array.isArray(each) ? each : [each];
-      return items.flatMap((item) => walk(item, rest, depth + 1, around, scopes, label));
-    }
-    if (!isObject(each)) return [];
-    if (step.kind === 'property') {
-      const variable = `$v${depth}`;
-      note(variable, false);
-      const within = new Map([...around, [variable, each]]);
-      return walk(each[step.name], rest, depth + 1, within, scopes, step.name);
-    }
-    const variable = `$k${depth}`;
-    note(variable, true);
-    return Object.entries(each).flatMap(([key, inner]) =>
-      walk(inner, rest, depth + 1, new Map([...around, [variable, key]]), scopes, label),
-    );
-  });
+/** A column that a record gets from what stands around it. */
+interface Context {
+  readonly column: string;
+  readonly variable: string;
+  /** Null for the key itself. */
+  readonly property: string | null;
 }
 
-function expressionOf(
-  steps: readonly Step[],
-  context: readonly (readonly [column: string, variable: string, property: string | null])[],
-): string {
-  const uses = new Set(context.map(([, variable]) => variable));
+function expressionOf(steps: readonly Step[], context: readonly Context[]): string {
   const around = context.map(
-    ([column, variable, name]) =>
-      `${JSON.stringify(column)}: ${variable}${name === null ? '' : `.${quoted(name)}`}`,
+    ({ column, variable, property }) =>
+      `${JSON.stringify(column)}: ${variable}${property === null ? '' : `.${quoted(property)}`}`,
   );
   const build = (at: string, depth: number): string => {
     const step = steps[depth];
     if (step === undefined) return around.length === 0 ? at : `${at}.$merge([{ ${around.join(', ')} }, $])`;
     if (step.kind === 'items') return build(at, depth + 1);
     if (step.kind === 'values') {
-      const [object, key] = [`$o${depth}`, `$k${depth}`];
+      const [object, key] = [`$o${depth}`, variableOf(depth, true)];
       const inner = build(`$lookup(${object}, ${key})`, depth + 1);
       return `${at}.(${object} := $; $keys(${object}).(${key} := $; ${inner}))`;
     }
-    const variable = `$v${depth}`;
-    if (!uses.has(variable)) return build(`${at}.${quoted(step.name)}`, depth + 1);
+    const variable = variableOf(depth, false);
+    if (!context.some((each) => each.variable === variable))
+      return build(`${at}.${quoted(step.name)}`, depth + 1);
     return `${at}.(${variable} := $; ${build(`${variable}.${quoted(step.name)}`, depth + 1)})`;
   };
   return build('$', 0).replace(/^\$\.(?=\w|`)/, '');

@@ -85,7 +85,7 @@ export function proposeMap(
   for (const [field, column] of texts) add(field, fieldValue(column, field));
   const room = texts.get('roomId');
   const hasPairs =
-    weekly !== null && room !== undefined && map.roomId === room.name && arePaired(weekly, room);
+    weekly !== null && room !== undefined && separatorOf(room) === null && arePaired(weekly, room);
   if (hasPairs) map.roomId = { from: room.name, split: ' ' };
   // Without an identifier, the lecturer's name serves as identifier, as the name of a room does.
   const own = filled.some(({ name }) => name === 'lecturerId');
@@ -155,7 +155,17 @@ function fieldValue(column: LookedColumn, field: FieldName): MapValue {
   const { name, each } = column;
   if (each !== null) return { from: name, each };
   const split = SPLIT_FIELDS.includes(field) ? separatorOf(column, field === 'lecturer') : null;
-  return split === null ? name : { from: name, split: split.trim() === '' ? split : split.trim() };
+  if (split !== null) return { from: name, split: split.trim() === '' ? split : split.trim() };
+  const marks = emptyMarks(column);
+  return marks.length === 0
+    ? name
+    : { from: name, values: Object.fromEntries(marks.map((mark) => [mark, null])) };
+}
+
+/** The texts of a column that stand for no value, such as `--` or `n/a`; none if it has no other texts. */
+function emptyMarks({ values }: LookedColumn): readonly string[] {
+  const marks = values.filter((value) => /^(?:[-\u2013\u2014]+|n\/a)$/i.test(value));
+  return marks.length === values.length ? [] : marks;
 }
 
 /** Whether cells have a room for each of several days: `Mon Wed` and `A201 B101`. */

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fileFault, LecternError } from '../errors.js';
-import type { MapValue, ReadRules } from '../model/read-rules.js';
+import type { ReadRules } from '../model/read-rules.js';
 import type { LookedColumn } from './column-look.js';
 import { type MapProposal, namesIn, sourceOfValue } from './propose-map.js';
 
@@ -138,11 +138,10 @@ function samples(template: string, columns: readonly LookedColumn[]): string {
   return ` # ${text.length > COMMENT_UNITS_MAX ? `${text.slice(0, COMMENT_UNITS_MAX)}\u2026` : text}`;
 }
 
-function valueText(value: MapValue): string {
-  if (typeof value === 'string') return scalar(value);
-  return `{ ${Object.entries(value)
-    .map(([key, part]) => `${key}: ${scalar(String(part))}`)
-    .join(', ')} }`;
+function valueText(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : scalar(String(value));
+  const entries = Object.entries(value).map(([key, part]) => `${scalar(key)}: ${valueText(part)}`);
+  return `{ ${entries.join(', ')} }`;
 }
 
 /** A text that YAML reads as itself, also within braces. */

@@ -73,6 +73,25 @@ Algebra;Lab;Tue;14:00;16:00;even;Lab 2;A2
   t.match(forced, { code: 0, stderr: '' });
 });
 
+test('marks such as -- and n/a in a plain column become null', async (t) => {
+  const csv = `id,time,endTime,title,roomId,lecturer,type
+1,2026-10-05T08:00:00Z,2026-10-05T09:00:00Z,Algebra,A201,Ada Byron,LEC
+2,2026-10-05T09:00:00Z,2026-10-05T10:00:00Z,Analysis,--,n/a,LEC
+3,2026-10-05T10:00:00Z,2026-10-05T11:00:00Z,Analysis,-,Emmy Noether,LEC
+`;
+  const { path, text } = await written(t, 'lessons.csv', csv);
+  t.match(text, /roomId: \{ from: roomId, values: \{ "--": null, "-": null \} \} # A201, --, -\n/);
+  t.match(text, /lecturer: \{ from: lecturer, values: \{ "n\/a": null \} \} #/);
+  t.notMatch(text, /title: .*values/);
+  t.strictSame(await eventsOf(t, path, 'roomId=--'), []);
+  t.strictSame(await eventsOf(t, path, 'lecturerId!=Ada%20Byron'), [
+    '10-05T09:00 Analysis',
+    '10-05T10:00 Analysis',
+  ]);
+  const { stdout } = await runHere(t, ['inspect', join(path, '../lessons.csv'), '--identifiers', 'any']);
+  t.match(stdout, /lectern inspect \S+ --write timetable\.yaml/, 'also for a source that options can serve');
+});
+
 test('in the form of ISCTE: requested and assigned rooms, several groups in one cell', async (t) => {
   const rows = Array.from({ length: 120 }, (_, n) => {
     const day = `${String(1 + (n % 28)).padStart(2, '0')}/10/2026`;
