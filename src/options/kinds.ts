@@ -178,11 +178,15 @@ export function secretKind(use: SecretUse): Kind {
 
 /** A text or, in a program, what the text would lead to. The code that uses it checks the content. */
 function orObject(kind: Kind, content: string, type: string): Kind {
+  const range = `${kind.range}; in a program also ${content}`;
   return {
     ...kind,
-    range: `${kind.range}; in a program also ${content}`,
+    range,
     type,
-    fault: (value) => (typeof value === 'object' && value !== null ? null : kind.fault(value)),
+    fault: (value) => {
+      if (typeof value === 'object' && value !== null) return null;
+      return typeof value === 'string' ? kind.fault(value) : `it must be ${range}`;
+    },
   };
 }
 

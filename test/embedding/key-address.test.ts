@@ -80,7 +80,7 @@ test('impossible options are refused at once', async (t) => {
     [{ jwks, jwksRefreshSeconds: '30' }, /auth\.jwksRefreshSeconds is "30": it must be a number/],
     [{ jwks, jwksRefreshSeconds: Number.NaN }, /auth\.jwksRefreshSeconds is NaN: it must be a number/],
     [{ jwks: inline, jwksRefreshSeconds: 60 }, /auth\.jwksRefreshSeconds has no effect/],
-    [{ jwks: 7 }, /must be a JSON Web Key Set/],
+    [{ jwks: 7 }, /it must be a path or an http\(s\) address; in a program also a parsed key set$/],
     [{ jwks: inline, tokenType: 'jwt' }, /auth\.tokenType is "jwt": it must be any or at\+jwt/],
     [{ jwks: inline, tokenType: 'at+jwt', issuer: 'i' }, /needs auth\.issuer and auth\.audience/],
   ];
