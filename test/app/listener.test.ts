@@ -381,7 +381,12 @@ test('a server of the library may have an admin listener', async (t) => {
   const timetable = openTimetable({ source: RECORDS });
   t.teardown(() => timetable.close());
   const auth = { hs256Secret: SECRET };
-  const server = await timetable.serve({ auth, port: 0, admin: { port: 0, tokenFile: tokenFile(t) }, accessLog: 0 });
+  const server = await timetable.serve({
+    auth,
+    port: 0,
+    admin: { port: 0, tokenFile: tokenFile(t) },
+    accessLog: 0,
+  });
   await timetable.ready;
   const admin = server.adminAddress?.origin ?? '';
   t.equal((await ask(`${admin}/ready`)).status, 200);
