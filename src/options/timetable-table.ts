@@ -4,7 +4,13 @@
  */
 
 import { TERM_WEEKS_MAX } from '../limits.js';
-import { FIRST_DAYS, type FieldValue, OTHERWISE, type Term, type WeeklyPattern } from '../model/read-rules.js';
+import {
+  FIRST_DAYS,
+  type FieldValue,
+  OTHERWISE,
+  type Term,
+  type WeeklyPattern,
+} from '../model/read-rules.js';
 import { MAPPED_FIELDS } from '../source/field-map.js';
 import { ADDRESS, amount, count, DATE, ENCODING, type Kind, ON_OFF, oneOf, PATH, text } from './kinds.js';
 import type { Setting } from './setting.js';
