@@ -1,4 +1,4 @@
-/** One Lectern behind another, with tokens that live for two seconds. */
+/** One Lectern behind another, with tokens that live for four seconds. */
 
 import { once } from 'node:events';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { until } from '../waiting/until.js';
 import { openHere } from './open-here.js';
 import { get, keptLog } from './threads.js';
 
-const LIFE_MS = 2000;
+const LIFE_MS = 4000;
 const CHAIN_MS = size(3000, 20_000);
 const CLIENT_SECRET = 'a client secret of the tests';
 
@@ -109,7 +109,7 @@ async function runFor(
       const { status } = await get(`${second.baseUrl}/schedule?limit=5`, { authorization });
       if (status !== 200) failed++;
       // The client pauses between requests.
-      await delay(1);
+      await delay(5);
     }
   };
   await Promise.all([read(), read(), read(), read()]);

@@ -8,6 +8,7 @@ import type { LoadResult } from '../../src/refresh/keeper.js';
 import { get } from '../app/threads.js';
 import { SLOW } from '../hard/size.js';
 import { lectern, start } from './lectern.js';
+import { withoutWaiting } from './run-here.js';
 
 test('development mode logs requests with --access-log', async (t) => {
   const running = start(['serve', 'fixtures/demo.ndjson.gz', '--dev', '--port', '0', '--access-log', '1']);
@@ -29,7 +30,7 @@ test('a misspelt variable causes a warning that repeats nothing of its value', a
   running.child.kill('SIGTERM');
   const { stderr } = await running.ended;
   t.equal(
-    stderr,
+    withoutWaiting(stderr),
     'warning: the variable "LECTERN_ISUER" is not one of Lectern\'s, and has no effect: did you mean LECTERN_ISSUER?\n' +
       'warning: the variable "LECTERN_SOMETHING_ELSE_ALTOGETHER" is not one of Lectern\'s, and has no effect\n',
   );
@@ -52,13 +53,13 @@ test('settings that may make a timetable stale cause a warning', async (t) => {
     const running = start([...argv, '--dev', ...more]);
     await running.printed('A new token');
     running.child.kill('SIGTERM');
-    t.match((await running.ended).stderr, expected);
+    t.match(withoutWaiting((await running.ended).stderr), expected);
   }
   const production = start(argv, { LECTERN_HS256_SECRET: 'a secret of 32 bytes or more, of a test' });
   t.equal((await production.ready()).events, 10_000);
   production.child.kill('SIGTERM');
   const { stderr } = await production.ended;
-  const lines = stderr
+  const lines = withoutWaiting(stderr)
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as object);

@@ -41,8 +41,11 @@ function captureWrites(t: Test, stream: NodeJS.WriteStream, onText: (text: strin
   return t.capture(stream, 'write', write).restore;
 }
 
-/** A line of the log that comes when the first load takes long, as on a busy machine. */
-const WAITING = /^\{.*"msg":"still waiting for the source"\}\n/gm;
+/** A line of the log that comes when the first load takes long. */
+const WAITING_LINE = /^\{.*"msg":"still waiting for the source"\}\n/gm;
+
+/** Standard error as on a machine that is not busy. */
+export const withoutWaiting = (stderr: string): string => stderr.replace(WAITING_LINE, '');
 
 export function assertOneLine(
   t: Test,
@@ -53,7 +56,7 @@ export function assertOneLine(
 ): void {
   t.equal(outcome.code, code, `${name}: exit code`);
   t.match(outcome.stderr, message, `${name}: message`);
-  t.match(outcome.stderr.replace(WAITING, ''), /^error: [^\n]+\n$/, `${name}: one line`);
+  t.match(withoutWaiting(outcome.stderr), /^error: [^\n]+\n$/, `${name}: one line`);
   t.equal(outcome.stdout, '', `${name}: nothing on standard output`);
   for (const secret of [SECRET, 'short-secret'])
     t.notOk(outcome.stderr.includes(secret), `${name}: no secret`);

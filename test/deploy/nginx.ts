@@ -5,10 +5,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { freePort } from '../hard/free-port.mjs';
 import { AUTHORIZATION } from '../hard/http-service.js';
+import { until } from '../waiting/until.js';
 
 /** Why the tests of nginx are skipped; false where nginx is installed. */
 export const NGINX_MISSING: string | false =
@@ -55,16 +55,14 @@ export async function startNginx(t: Test, configuration: string): Promise<Nginx>
     await ended;
     rmSync(folder, { recursive: true, force: true });
   });
-  for (let n = 0; n < 100; n++) {
+  await until(() => {
     if (nginx.exitCode !== null) throw new Error(`nginx ended: ${stderr}`);
-    try {
-      await askNginx(port, '/nowhere', new Agent());
-      return { port, errors: () => readFileSync(join(folder, 'error.log'), 'utf8') };
-    } catch {
-      await delay(50);
-    }
-  }
-  throw new Error(`nginx does not answer: ${stderr}`);
+    return askNginx(port, '/nowhere', new Agent()).then(
+      () => true,
+      () => false,
+    );
+  });
+  return { port, errors: () => readFileSync(join(folder, 'error.log'), 'utf8') };
 }
 
 export interface Reply {

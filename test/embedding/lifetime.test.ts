@@ -43,7 +43,7 @@ test('a program ends soon after close(), without process.exit()', async (t) => {
     print('closed');`,
   );
   t.match(outcome, { code: 0, stdout: '10000 1\nclosed\n', stderr: '' });
-  t.ok(outcome.sinceLastLineMs < 2000, `${outcome.sinceLastLineMs} ms`);
+  t.ok(outcome.sinceLastLineMs < 10_000, `${outcome.sinceLastLineMs} ms`);
 });
 
 test('a timetable that is never closed keeps no process alive once it is ready', async (t) => {
@@ -136,7 +136,7 @@ test('close() during a load ends it at once: ready rejects, and nothing is left'
     await closedAtOnce.ready.catch((error) => print(error.code));`,
   );
   t.match(outcome, { code: 0, stdout: 'closed\n', stderr: '' });
-  t.ok(outcome.sinceLastLineMs < 2000, `${outcome.sinceLastLineMs} ms`);
+  t.ok(outcome.sinceLastLineMs < 10_000, `${outcome.sinceLastLineMs} ms`);
 });
 
 test('errors of callbacks do not end the program', async (t) => {

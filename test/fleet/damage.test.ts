@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { SeenOrder } from '../../src/fleet/replica.js';
 import { MemorySource } from '../refresh/built.js';
+import { timeForAFault } from '../waiting/until.js';
 import { events, headOf, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
 
 test('forged sequences do not stop announcements', async (t) => {
@@ -27,7 +27,7 @@ test('forged sequences do not stop announcements', async (t) => {
   const replica = fleet.replica();
   await untilServed([replica], 'first');
   // The publisher reads reports every four rounds.
-  await delay(5000);
+  await timeForAFault(5000);
   source.replace(events(10, 'second'));
   await untilServed([replica], 'second');
   const head = headOf((await store.read('head'))?.text ?? '');

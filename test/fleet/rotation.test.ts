@@ -2,8 +2,8 @@
 import { createPublicKey } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
+import { readHead } from '../../src/fleet/head.js';
 import { PublicKeys } from '../../src/fleet/keys.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, openFleet, titleOf, until, untilServed, writeKeys } from './fleet.js';
@@ -31,12 +31,21 @@ test('replicas take both keys, then the publisher signs with the new one', async
   writeFileSync(fleet.publisherPublicKey, `${old}${both}`);
   await replica.reload();
   writeFileSync(fleet.publisherKey, readFileSync(next.publisherKey));
-  // The publisher reads its key file again every second.
-  await delay(1500);
-  source.replace(events(10, 'third'));
-  await untilServed([replica], 'third');
+  const nextKeys = PublicKeys.ofFile(next.publisherPublicKey);
+  let title = '';
+  for (let n = 1, isNext = false; !isNext; n++) {
+    title = `third ${n}`;
+    source.replace(events(10, title));
+    await untilServed([replica], title);
+    const head = (await fleet.store.read('head'))?.text ?? '';
+    // The publisher reads its key file again every second, so the first ones may have the old signature.
+    isNext = await readHead(nextKeys, head).then(
+      () => true,
+      () => false,
+    );
+  }
   const strict = fleet.replica({ publisherPublicKey: next.publisherPublicKey });
-  await untilServed([strict], 'third');
+  await untilServed([strict], title);
   writeFileSync(fleet.publisherPublicKey, both ?? '');
   await replica.reload();
   source.replace(events(10, 'fourth'));

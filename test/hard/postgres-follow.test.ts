@@ -7,6 +7,7 @@ import { test } from 'tap';
 import { builtModule } from '../refresh/built.js';
 import { startPostgresWriter } from '../source/postgres/postgres-writer.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
+import { until } from '../waiting/until.js';
 import { size } from './size.js';
 
 const FOLLOWER = fileURLToPath(new URL('./postgres-follower.mjs', import.meta.url));
@@ -128,19 +129,15 @@ test(`${WRITES_PER_SECOND} writes a second for ${MINUTES} minutes, with kills: s
   t.comment(`${writer.transactions} transactions, ${totals.published} publications, ${totals.rests} rests`);
   t.equal(totals.mismatches, 0, `${totals.rests} rests`);
   t.equal(totals.torn, 0, 'no publication shows a part of a transaction');
-  const slots = await server.sql<{ temporary: boolean }>('SELECT temporary FROM pg_replication_slots');
+  const slots = await until(
+    () => server.sql<{ temporary: boolean }>('SELECT temporary FROM pg_replication_slots'),
+    (seen) => seen.length === 1,
+  );
   t.strictSame(slots, [{ temporary: true }]);
   await follower.kill('SIGKILL');
-  for (
-    let tries = 0;
-    tries < 200 && (await server.sql('SELECT FROM pg_replication_slots')).length > 0;
-    tries++
-  )
-    // Each look is a query, so there are pauses between them.
-    await delay(50);
-  t.equal(
-    (await server.sql('SELECT FROM pg_replication_slots')).length,
-    0,
-    'no slot stays behind a killed process',
+  // No slot stays behind a killed process.
+  await until(
+    () => server.sql('SELECT FROM pg_replication_slots'),
+    (seen) => seen.length === 0,
   );
 });

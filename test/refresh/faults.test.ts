@@ -47,7 +47,8 @@ interface Setting {
   until(name: string, is: (health: HealthBody) => boolean): Promise<HealthBody>;
 }
 
-const LIMITS = { headersMsMax: 300, idleMsMax: 300, totalMsMax: 600 };
+/** Good answers come within these limits, even on a busy machine. */
+const LIMITS = { headersMsMax: 1000, idleMsMax: 1000, totalMsMax: 1500 };
 
 async function setUp(t: Test, options: object = {}, limits: object = LIMITS): Promise<Setting> {
   const upstream = await startUpstream();
@@ -91,12 +92,12 @@ const FAULTS: readonly Fault[] = [
     state: 'failed',
     lastError: /500/,
   },
-  { name: 'hangs', behaviour: { kind: 'hang' }, state: 'failed', lastError: /no answer came within 0\.3 s/ },
+  { name: 'hangs', behaviour: { kind: 'hang' }, state: 'failed', lastError: /no answer came within 1 s/ },
   {
     name: 'trickles',
     behaviour: { kind: 'trickle', body: json(100, 'trickled') },
     state: 'failed',
-    lastError: /not read whole within 0\.6 s/,
+    lastError: /not read whole within 1\.5 s/,
   },
   {
     name: 'closes in the middle',

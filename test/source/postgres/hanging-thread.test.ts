@@ -93,7 +93,7 @@ test('a followed database that keeps its thread busy for ever does not stop the 
   send(overlappingChange());
   const beganMs = performance.now();
   watch.close();
-  t.ok(performance.now() - beganMs < 1000, 'a close does not wait for the thread');
+  t.ok(performance.now() - beganMs < 10_000, 'a close does not wait for the thread');
 });
 
 test('a fault in the stream of changes is reported, and the table is followed again', { skip }, async (t) => {

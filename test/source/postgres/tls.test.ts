@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
+import { until } from '../../waiting/until.js';
 import { collect } from '../collect.js';
 import { skip as noServer, startServer } from './server.js';
 
@@ -91,10 +91,13 @@ test('TLS follows sslmode', { skip }, async (t) => {
     await server.sql("ALTER ROLE postgres PASSWORD 'word'; CREATE ROLE old LOGIN");
     await server.sql("SET password_encryption = md5; ALTER ROLE old PASSWORD 'word'");
     const method = async (name: string): Promise<void> => {
+      // A new connection has the time at which the server read its files.
+      const loadedAt = async (): Promise<string | undefined> =>
+        (await server.sql<{ at: string }>('SELECT pg_conf_load_time()::text AS at'))[0]?.at;
+      const before = await loadedAt();
       writeFileSync(join(server.folder, 'pg_hba.conf'), `local all all trust\nhost all all all ${name}\n`);
       await server.sql('SELECT pg_reload_conf()');
-      // The postmaster reads the file, and new connections follow it.
-      await delay(200);
+      await until(loadedAt, (at) => at !== before);
     };
     const bound = 'sslmode=require&channel_binding=require&password=word';
     await method('scram-sha-256');
