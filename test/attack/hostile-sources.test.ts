@@ -24,7 +24,7 @@ import { size } from '../hard/size.js';
 import { collectBytes, inPieces, memorySource } from '../source/collect.js';
 import { HOSTILE, type HostileSource, MARKS, repeated } from './hostile-sources.js';
 
-const BYTES = size(12_000, 225_000, 100_000);
+const BYTES = size(12_000, 225_000, 60_000);
 const GROWTH_MAX = 8;
 /** A shorter time is noise: compiling the code takes as long. */
 const FLOOR_MS = 12;

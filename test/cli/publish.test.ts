@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { test } from 'tap';
+import { type Test, test } from 'tap';
 import { unknownVariables } from '../../src/cli/serve-messages.js';
 import { SigningKey } from '../../src/fleet/keys.js';
 import { replace } from '../../src/fleet/store-records.js';
@@ -11,6 +11,7 @@ import { storeAddress } from '../../src/store/store-address.js';
 import { testFolder } from '../files/test-folder.js';
 import { events, writeKeys } from '../fleet/fleet.js';
 import { lectern as run, start } from './lectern.js';
+import { runHere } from './run-here.js';
 
 // One test waits until a command gives up.
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
@@ -20,10 +21,21 @@ const ENVIRONMENT = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !name.startsWith('lectern_')),
 );
 
-function lectern(...argv: readonly string[]): { readonly status: number | null; readonly text: string } {
+interface Ended {
+  readonly status: number | null;
+  readonly text: string;
+}
+
+/** For commands that write with a log, which does not go through `process.stdout`. */
+function lectern(...argv: readonly string[]): Ended {
   const options = { encoding: 'utf8', env: ENVIRONMENT } as const;
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...argv], options);
   return { status, text: stdout + stderr };
+}
+
+async function lecternHere(t: Test, ...argv: readonly string[]): Promise<Ended> {
+  const { code, stdout, stderr } = await runHere(t, argv);
+  return { status: code, text: stdout + stderr };
 }
 
 test('publish --once announces an image; channel shows the images and chooses one', async (t) => {
@@ -32,11 +44,11 @@ test('publish --once announces an image; channel shows the images and chooses on
     join(folder, `publisher.${end}`),
   ) as [string, string];
   t.equal(
-    lectern('channel', 'keys', join(folder, 'publisher')).text,
+    (await lecternHere(t, 'channel', 'keys', join(folder, 'publisher'))).text,
     `made ${publisherKey} for the publishers, which is secret, and ${publisherPublicKey} for the replicas\n`,
   );
   t.equal(statSync(publisherKey).mode & 0o777, 0o600);
-  t.match(lectern('channel', 'keys', join(folder, 'publisher')), {
+  t.match(await lecternHere(t, 'channel', 'keys', join(folder, 'publisher')), {
     status: 1,
     text: /publisher\.key cannot be written: it exists already, and is not replaced; expected a new name/,
   });
@@ -60,32 +72,39 @@ test('publish --once announces an image; channel shows the images and chooses on
     t.equal(status, 0, text);
     return /"snapshot":"([\w-]{22})","sequence"/.exec(text)?.[1] ?? '';
   };
-  const channel = (...argv: readonly string[]): ReturnType<typeof lectern> =>
-    lectern('channel', ...argv, '--publisher-key', publisherKey);
+  const channel = (...argv: readonly string[]): Promise<Ended> =>
+    lecternHere(t, 'channel', ...argv, '--publisher-key', publisherKey);
   const [first, second] = [publish('first'), publish('second')];
   t.not(first, second);
-  const status = lectern('channel', 'status', share, '--publisher-public-key', publisherPublicKey);
+  const status = await lecternHere(
+    t,
+    'channel',
+    'status',
+    share,
+    '--publisher-public-key',
+    publisherPublicKey,
+  );
   t.match(status.text, new RegExp(`^head +${second}, sequence \\d+, 5 events`, 'm'));
   t.match(status.text, /^pinned +none$/m);
   t.match(status.text, /^publisher +none leads$/m);
   for (const id of [first, second])
     t.match(status.text, new RegExp(`^image +${id}, sequence \\d+, 5 events, .*, announced 20\\d\\d-`, 'm'));
-  const back = channel('rollback', share).text;
+  const back = (await channel('rollback', share)).text;
   t.match(
     back,
     new RegExp(`^rolled back: pinned ${first}, sequence \\d+, 5 events, .*, announced 20\\d\\d-`),
   );
   t.notMatch(back, 'warning');
-  t.match(JSON.parse(channel('status', share, '--json').text), {
+  t.match(JSON.parse((await channel('status', share, '--json')).text), {
     pinned: first,
     head: { id: second },
   });
-  t.match(channel('rollback', share), {
+  t.match(await channel('rollback', share), {
     status: 1,
     text: `the store has no image older than the pinned ${first}; to choose a newer image, run lectern channel pin <id>`,
   });
-  t.match(channel('unpin', share).text, 'unpinned');
-  t.match(channel('pin', 'nothing', share), {
+  t.match((await channel('unpin', share)).text, 'unpinned');
+  t.match(await channel('pin', 'nothing', share), {
     status: 1,
     text: /is not in the store; its images are: /,
   });
@@ -100,7 +119,7 @@ test('publish --once announces an image; channel shows the images and chooses on
     const lease = await signer.sign('lease', { owner: 'host-1', beat: 1, renewedAtMs });
     await store.swap('leader', lease, revision);
     const seen = `last seen ${new Date(renewedAtMs).toISOString()}${end}`;
-    t.match(channel('status', share).text, new RegExp(`^publisher +host-1, ${seen}$`, 'm'));
+    t.match((await channel('status', share)).text, new RegExp(`^publisher +host-1, ${seen}$`, 'm'));
   }
   await store.remove('leader');
   for (const [agoMs, what] of [
@@ -118,14 +137,14 @@ test('publish --once announces an image; channel shows the images and chooses on
     };
     await replace(store, 'replica.one', JSON.stringify({ ...report, reportedAtMs }));
     const line = `host-1:8080, version 1, last seen ${new Date(reportedAtMs).toISOString()}: ${what}`;
-    t.match(channel('status', share).text, new RegExp(`^replica +${line}$`, 'm'));
+    t.match((await channel('status', share)).text, new RegExp(`^replica +${line}$`, 'm'));
   }
-  t.match(channel('status', join(share, 'mistyped')), {
+  t.match(await channel('status', join(share, 'mistyped')), {
     status: 1,
     text: /share\/mistyped failed: there is no store at this address yet; the publisher makes it/,
   });
   await store.swap('replica.odd', '{"name":{"toString":1},"formats":["x"]}', null);
-  t.match(channel('status', share), {
+  t.match(await channel('status', share), {
     status: 0,
     text: /^ignored +record replica\.odd: it is malformed or forged$/m,
   });
@@ -140,16 +159,16 @@ test('publish --once announces an image; channel shows the images and chooses on
   };
   await store.swap('replica.evil', JSON.stringify({ name: `evil${sequence}`, ...report }), null);
   for (const more of [[], ['--json']]) {
-    const { text } = channel('status', share, ...more);
+    const { text } = await channel('status', share, ...more);
     t.match(text, /evil\\u001b\]0;title\\u0007\\u009b2J\\(u000d|r)\\u202e/);
     t.notMatch(text, /[^\P{Cc}\n]|\p{Cf}/u, 'no character acts on a terminal');
   }
   const third = publish('third');
   const large = publish('large', 11);
-  const small = channel('pin', third, share).text;
+  const small = (await channel('pin', third, share)).text;
   t.match(small, new RegExp(`^pinned ${third}, sequence \\d+, 5 events, `));
   t.match(small, /^warning: it has 5 events, and the head has 11 events: it may be a bad timetable/m);
-  t.notMatch(channel('pin', large, share).text, 'warning');
+  t.notMatch((await channel('pin', large, share)).text, 'warning');
 });
 
 test('publish --once ends with an error if another publisher leads', async (t) => {
@@ -202,7 +221,10 @@ test('publish refuses wrong usage', async (t) => {
       'm',
     ),
   });
-  t.match(lectern('channel', 'status', folder), { status: 1, text: /^error: a channel needs a key: give/ });
+  t.match(await lecternHere(t, 'channel', 'status', folder), {
+    status: 1,
+    text: /^error: a channel needs a key: give/,
+  });
   const both = ['--unsigned', '--publisher-key', publisherPublicKey];
   t.match(lectern('publish', source, '--to', folder, ...both), {
     status: 2,

@@ -10,8 +10,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
+import { HARD } from '../hard/size.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** `npm ci` has installed the same lock file here, and installs all of it again only in a long run. */
+const LINK_PACKAGES = `cp -al "$(realpath '${join(ROOT, 'node_modules')}')" node_modules`;
 
 interface Instruction {
   readonly name: string;
@@ -83,7 +87,10 @@ test('the Dockerfile builds an image that runs without privileges', {
         break;
       }
       case 'RUN':
-        execFileSync('sh', ['-c', rest], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+        execFileSync('sh', ['-c', HARD ? rest : rest.replace(/^npm ci .*/, LINK_PACKAGES)], {
+          cwd: folder,
+          stdio: ['ignore', 'ignore', 'pipe'],
+        });
         t.pass(`RUN ${rest}`);
         break;
       case 'ENV':

@@ -1,26 +1,27 @@
 /** Cost and length of compressed answers: figures of docs/reliability.md. */
-import { test } from 'tap';
+import t, { test } from 'tap';
 import { type Asked, ask, cpuPerRequestMs } from './changed-service.js';
-import {
-  AUTHORIZATION,
-  latencyP99Ms,
-  type ServiceProcess,
-  startWarmService,
-  timetableFile,
-  told,
-} from './http-service.js';
+import { AUTHORIZATION, latencyP99Ms, startWarmService, timetableFile, told } from './http-service.js';
 import { HARD, size } from './size.js';
 
-const EVENTS = 100_000;
+const EVENTS = size(50_000, 100_000);
 /**
  * The limit as a multiple of the processor time without a coding. The short form runs beside other tests, so
  * its limit is higher.
  */
 const RATIO_MAX = HARD ? 1.1 : 2;
 const ATTEMPTS = 5;
+/**
+ * Of the p99 of other clients. In a short run other programs want the processor, too, and only a thread that compresses
+ * for a second shows.
+ */
+const P99_MS = size(400, 25);
 
-async function untilCompressed(service: ServiceProcess, asked: Asked): Promise<number> {
-  const untilMs = performance.now() + 30_000;
+const teardown = (end: () => unknown): unknown => t.teardown(end);
+const service = await startWarmService(teardown, await timetableFile(teardown, EVENTS));
+
+async function untilCompressed(asked: Asked): Promise<number> {
+  const untilMs = performance.now() + 120_000;
   while (performance.now() < untilMs) {
     const { headers, bytes } = await ask(service, asked);
     if (headers['content-encoding'] !== undefined) return bytes;
@@ -29,9 +30,9 @@ async function untilCompressed(service: ServiceProcess, asked: Asked): Promise<n
 }
 
 /** All events of one room. */
-async function hotPath({ port }: ServiceProcess): Promise<string> {
+async function hotPath(): Promise<string> {
   const headers = { Authorization: AUTHORIZATION };
-  const answer = await fetch(`http://127.0.0.1:${port}/api/v1/schedule?limit=1`, { headers });
+  const answer = await fetch(`http://127.0.0.1:${service.port}/api/v1/schedule?limit=1`, { headers });
   const [event] = (await answer.json()) as { roomId: string }[];
   return `/api/v1/schedule?roomId=${event?.roomId}`;
 }
@@ -39,17 +40,15 @@ async function hotPath({ port }: ServiceProcess): Promise<string> {
 test('compressed answers cost no more than plain ones, and all events shrink to a tenth', {
   timeout: 300_000,
 }, async (t) => {
-  const teardown = (end: () => unknown): unknown => t.teardown(end);
-  const service = await startWarmService(teardown, await timetableFile(teardown, EVENTS));
   const figures: string[] = [];
   for (const [name, path, requests] of [
     ['everything', '/api/v1/schedule/all', size(5, 40)],
-    ['a hot answer', await hotPath(service), size(200, 2000)],
+    ['a hot answer', await hotPath(), size(200, 2000)],
   ] as const) {
     const plain = { method: 'GET', path } as const;
     const packed = { ...plain, headers: { 'Accept-Encoding': 'br' } };
     const { bytes } = await ask(service, plain);
-    const packedBytes = await untilCompressed(service, packed);
+    const packedBytes = await untilCompressed(packed);
     let ratio = Number.POSITIVE_INFINITY;
     for (let attempt = 1; attempt <= ATTEMPTS && ratio > RATIO_MAX; attempt++) {
       const plainMs = await cpuPerRequestMs(service, plain, requests);
@@ -64,8 +63,6 @@ test('compressed answers cost no more than plain ones, and all events shrink to 
 });
 
 test('other clients are served while everything is compressed', { timeout: 120_000 }, async (t) => {
-  const teardown = (end: () => unknown): unknown => t.teardown(end);
-  const service = await startWarmService(teardown, await timetableFile(teardown, EVENTS));
   const before = await latencyP99Ms(service, size(1000, 3000));
   for (let n = 0; n < 2; n++)
     await ask(service, {
@@ -74,6 +71,9 @@ test('other clients are served while everything is compressed', { timeout: 120_0
       headers: { 'Accept-Encoding': 'br' },
     });
   const meanwhile = await latencyP99Ms(service, 700);
-  t.ok(meanwhile <= Math.max(25, 2 * before), `p99 ${meanwhile.toFixed(1)} ms, before ${before.toFixed(1)}`);
+  t.ok(
+    meanwhile <= Math.max(P99_MS, 2 * before),
+    `p99 ${meanwhile.toFixed(1)} ms, before ${before.toFixed(1)}`,
+  );
   t.comment(told(`p99 ${meanwhile.toFixed(1)} ms, before ${before.toFixed(1)}`, 'compression-bystander'));
 });

@@ -16,7 +16,7 @@ const SEED = 20_261_123;
 /** A share of a refusal's 4 µs, which other tests beside this one can change; a network varies a hundred times as much. */
 const DIFFERENCE_MAX = 0.1;
 /** Work of other processes changes the times of one attempt. */
-const ATTEMPTS_MAX = 3;
+const ATTEMPTS_MAX = size(8, 3);
 const USUAL = 'mac changed';
 const UNREADABLE = 'unreadable';
 /** As many as other subjects, and as long, because texts that were read before are read faster. */

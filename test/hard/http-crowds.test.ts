@@ -12,10 +12,12 @@ import {
 } from './http-service.js';
 import { HARD, size } from './size.js';
 
-const EVENTS = 100_000;
+const EVENTS = size(10_000, 100_000);
 const SLOWLORIS = size(200, 1000);
 const IDLE = size(1000, 10_000);
-const LOAD_MS = size(3000, 9000);
+const LOAD_MS = size(2000, 9000);
+/** In a short run other programs want the processor, too. */
+const SLACK_MS = size(100, 5);
 const TIMEOUT = { timeout: 170_000 };
 
 const teardowns: (() => unknown)[] = [];
@@ -35,9 +37,9 @@ test(`${SLOWLORIS} connections send header fields that never end`, TIMEOUT, asyn
     const slowest = Number(outcome.slowestMs);
     t.match(outcome, { closed: SLOWLORIS, statuses: { 408: SLOWLORIS } });
     t.ok(slowest <= 12_000, `closed after ${slowest.toFixed(0)} ms`);
-    // On a busy machine, a percentile below 5 ms says more about the machine than about the service.
+    // A percentile below the slack says more about the machine than about the service.
     t.ok(
-      meanwhile <= Math.max(2 * usual, 5),
+      meanwhile <= Math.max(2 * usual, SLACK_MS),
       `p99 ${usual.toFixed(2)} ms, and meanwhile ${meanwhile.toFixed(2)}`,
     );
     t.comment(
@@ -63,7 +65,7 @@ test(`${IDLE} connections stay idle`, TIMEOUT, async (t) => {
   t.ok(service.sockets() > IDLE, 'all are open');
   // In a short run with few connections, most of the growth is one step of the heap.
   t.ok(each <= (HARD ? 12 : 40), `${each.toFixed(1)} KiB each`);
-  t.ok(beside <= usual + 5, `p99 ${usual.toFixed(2)} ms, and beside them ${beside.toFixed(2)}`);
+  t.ok(beside <= usual + SLACK_MS, `p99 ${usual.toFixed(2)} ms, and beside them ${beside.toFixed(2)}`);
   t.comment(
     told(
       `${each.toFixed(1)} KiB each; p99 ${usual.toFixed(2)} ms before, ${beside.toFixed(2)} ms beside them`,

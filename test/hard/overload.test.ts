@@ -17,7 +17,9 @@ import { HARD, size } from './size.js';
 
 const CLIENTS = fileURLToPath(new URL('./load-clients.mjs', import.meta.url));
 const EVENTS = 20_000;
-const LOAD_MS = size(3000, 10_000);
+const LOAD_MS = size(2000, 10_000);
+const PEAK_MS = size(1000, 2000);
+const AFTER_MS = size(1000, 3000);
 /** Number of attempts: other work disturbs single runs, so the best one counts. */
 const ATTEMPTS_MAX = 6;
 const CONNECTIONS = 2000;
@@ -101,7 +103,7 @@ interface Figures {
 /** Peak, overload, and half of the peak afterwards. */
 async function measure(load: Load, witness: Load): Promise<Figures> {
   // So few clients that no request waits long.
-  const peak = await load.run({ connections: 32, forMs: 2000 });
+  const peak = await load.run({ connections: 32, forMs: PEAK_MS });
   const peakPerSecond = peak.statuses['200']?.perSecond ?? 0;
   // The overload is detected in the first second.
   await load.run({ rate: TIMES * peakPerSecond, connections: CONNECTIONS, forMs: 1000 });
@@ -109,7 +111,7 @@ async function measure(load: Load, witness: Load): Promise<Figures> {
     load.run({ rate: TIMES * peakPerSecond, connections: CONNECTIONS, forMs: LOAD_MS }),
     witness.run({ rate: WITNESS_RATE, connections: WITNESS_RATE, forMs: LOAD_MS }),
   ]);
-  const after = await load.run({ rate: peakPerSecond / 2, connections: CONNECTIONS, forMs: 3000 });
+  const after = await load.run({ rate: peakPerSecond / 2, connections: CONNECTIONS, forMs: AFTER_MS });
   return {
     peakPerSecond,
     goodput: (over.statuses['200']?.perSecond ?? 0) / peakPerSecond,
@@ -166,6 +168,8 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
       if (figures.refused < WITNESSED_MIN) continue;
       if (best === null || shortfallOf(figures) < shortfallOf(best)) best = figures;
       const { goodput, refusedP99Ms, recoveredMs } = figures;
+      // A short run judges no milliseconds, so any attempt that was an overload will do.
+      if (!HARD && goodput > 0) break;
       if (goodput >= goodputMin && refusedP99Ms <= refusedMsMax && recoveredMs <= 2000) {
         best = figures;
         break;

@@ -35,7 +35,9 @@ import { judgeMemory, LOOKS_MIN } from './judge.mjs';
 const MB = 1_000_000;
 const LONG_MINUTES = 5;
 /** Every measurement sees a new timetable. */
-const CYCLE_SECONDS = { short: 3, long: 6 };
+const CYCLE_SECONDS = { short: 2, long: 6 };
+/** They ask without pauses. */
+const GOOD_CLIENTS = { short: 4, long: 12 };
 /** In a long run, memory is measured only when all cycles are in the same phase and long waits are over. */
 const CYCLES_PER_LOOK = { short: 1, long: 10 };
 /** Measurements follow accepted versions: a version after a refused one is loaded later, before or after the measurement. */
@@ -191,7 +193,7 @@ const renewTokens = () => {
 };
 renewTokens();
 const tokenOf = () => tokens[Math.floor(random() * tokens.length)];
-clients.good(12, questionsOf(events, random), tokenOf);
+clients.good(GOOD_CLIENTS[length], questionsOf(events, random), tokenOf);
 clients.bad((n) => issuer.badTokens(n));
 clients.rude(tokenOf);
 clients.watch(admin);
