@@ -57,11 +57,16 @@ const FILES_MAX = 10;
  * Test files of one folder become one program or a few, because starting a program costs more than most files.
  *
  * @param {readonly string[]} files
+ * @param {boolean} isTogether otherwise each file is a program
  * @returns {string[]} the programs, from the project's folder, in the order of their starts
  */
-export function writePrograms(files) {
+export function writePrograms(files, isTogether) {
   const folders = new Map();
-  for (const file of files) folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), file]);
+  for (const file of files) {
+    // A folder of its own for each file.
+    const folder = isTogether ? dirname(file) : file;
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
   const rank = (program) => {
     const found = FIRST.findIndex((start) => program.startsWith(`.tests/${start}`));
     return found === -1 ? FIRST.length : found;

@@ -1,4 +1,5 @@
 /** Which tests each command runs. Paths are below test/; a folder or the beginning of a name stands for all of its files. */
+import { availableParallelism } from 'node:os';
 
 /** Tests that `npm test` leaves to `npm run test:slow`, with what makes them slow. */
 export const SLOW = {
@@ -9,7 +10,9 @@ export const SLOW = {
   'attack/hostile-sources.': 'sources that would cost more than linear time',
   'attack/real-issuer.': 'rounds of rotated keys, with cooldowns',
   'browser/': 'Chromium',
+  'cli/development.': 'starts a service for each warning',
   'cli/export.': 'starts a command for each format and each way to fail',
+  'cli/false-database.': 'a service whose database answers nothing right',
   'cli/first-process.': 'starts services as process 1 of a namespace',
   'cli/inspect-database.': 'runs what inspect proposes against a real server',
   'cli/loaded-packages.': 'starts services that count their packages',
@@ -19,6 +22,7 @@ export const SLOW = {
   'cli/postgres.': 'every command with a real server',
   'cli/production-faults.': 'starts services with every fault of the settings',
   'cli/publish.': 'publishers and replicas in processes of their own',
+  'cli/refresh.': 'starts a service for each way to load again',
   'cli/shutdown.': 'ends services under load',
   'cli/start.': 'services that fail to start or wait',
   'deploy/': 'nginx, systemd, promtool, LibreOffice and calendar programs',
@@ -37,13 +41,14 @@ export const SLOW = {
   'answer/conflict-layouts.': 'compares processor times of the hardest timetables',
   'refresh/faults.': 'every fault of an upstream, under load',
   'fleet/balanced.': 'twelve servers behind one address',
-  'fleet/chaos.': 'a fleet of processes and its failures',
   'fleet/damage.': 'a fleet, with pauses',
   'fleet/faults-told.': 'a slow link',
   'fleet/from-disk.': 'a fleet that starts again',
   'fleet/histories.': 'replicas that come late, skip and restart',
+  'fleet/logs.': 'publishers and replicas that wait and fail',
   'fleet/nats-': 'stores that are emptied and restarted',
   'fleet/publisher.': 'leaders that hang, and their successors',
+  'fleet/refused.': 'images that replicas refuse, one after another',
   'fleet/rotation.': 'a fleet whose keys are rotated',
   'fleet/standby.': 'publishers that take over',
   'source/postgres/binary-rows.': 'every type in every field',
@@ -78,13 +83,9 @@ export const SLOW_SIZES = [
   'attack/token-properties.',
   'attack/tokens.',
   'change/apply.',
-  'change/change.',
   'change/compare.',
   'change/history.',
   'change/revisions.',
-  'cli/development.',
-  'cli/inspect-columns.',
-  'cli/refresh.',
   'embedding/',
   'answer/json-views.',
   'answer/other-parsers.',
@@ -121,9 +122,15 @@ export const SLOW_SIZES = [
   'snapshot/code-column.',
   'snapshot/display-names.',
   'snapshot/image-file.',
-  'source/calendar/',
+  'source/calendar/absurd-rules.',
+  'source/calendar/broken-calendars.',
+  'source/calendar/calendar-zones.',
+  'source/calendar/changed-sets.',
+  'source/calendar/content-line.',
+  'source/calendar/expansion.',
+  'source/calendar/pass-over.',
   'source/pattern/patterns.',
-  'source/several-values.',
+  'source/record-rows.',
   'source/formats/agreement.',
   'source/formats/csv-generated.',
   'source/formats/flat-line.',
@@ -157,25 +164,48 @@ const HARD = [
 
 /** Programs that take long are started first, so that none of them runs alone at the end. */
 export const FIRST = [
-  'cli/',
-  'answer/',
-  'refresh/',
+  'hard/soak.',
+  'hard/http-readers.',
+  'hard/http-crowds.',
+  'browser/explorer.',
+  'fleet/',
   'source/postgres/',
-  'change/',
-  'snapshot/',
-  'app/',
-  'attack/',
-  'embedding/',
+  'hard/',
+  'browser/',
+  'attack/clock-jumps.',
+  'http/node/internals/internals.',
   'thread/',
+  'cli/',
+  'deploy/',
+  'http/server/',
+  'app/',
+  'refresh/',
+  'project/readme.',
+  'change/',
+  'answer/',
+  'embedding/',
+  'attack/',
+  'source/',
+  'store/',
 ];
 
 const startsOf = (starts) => (path) => starts.some((start) => path.startsWith(start));
 const isSlow = startsOf(Object.keys(SLOW));
 const isSized = startsOf(SLOW_SIZES);
 
-/** By command: its files, whether those of a folder run together, and the seconds that a program may take. */
+/**
+ * By command: its files, whether those of a folder run together, the number of programs that run at once
+ * if it is not the usual one, and the seconds that a program may take.
+ */
 export const SELECTIONS = {
   fast: { has: (path) => !isSlow(path), isTogether: true, seconds: 600 },
-  slow: { has: (path) => isSlow(path) || isSized(path), seconds: 900, env: { TESTS_SLOW: '1' } },
-  hard: { has: startsOf(HARD), seconds: 3600, jobs: 1, env: { TESTS_HARD: '1' } },
+  slow: {
+    has: (path) => isSlow(path) || isSized(path),
+    isTogether: false,
+    // Many of these tests wait for time limits of the service.
+    jobs: availableParallelism() + 2,
+    seconds: 900,
+    env: { TESTS_SLOW: '1' },
+  },
+  hard: { has: startsOf(HARD), isTogether: false, seconds: 3600, jobs: 1, env: { TESTS_HARD: '1' } },
 };

@@ -26,7 +26,7 @@ if (!build()) process.exit(1);
 const files = (await buildTests())
   .filter(SELECTIONS.fast.has)
   .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)));
-const programs = writePrograms(files);
+const programs = writePrograms(files, SELECTIONS.fast.isTogether);
 const failedRuns = [];
 for (let n = 0; n < idle + loaded; n++) {
   const isLoaded = n >= idle;

@@ -23,7 +23,7 @@ if (files.length === 0) {
   process.stderr.write(`No test of "${name}" has ${parts.join(' or ')} in its path.\n`);
   process.exit(2);
 }
-const programs = selection.isTogether ? writePrograms(files) : files.map((file) => `.tests/${file}`);
+const programs = writePrograms(files, selection.isTogether);
 const report = new Report((text) => process.stdout.write(text));
 await runPrograms(programs, report, selection);
 report.finish();

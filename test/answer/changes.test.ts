@@ -11,6 +11,7 @@ import { BODY_WHOLE_BYTES_MAX, EARLIER_ROWS_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } fr
 import type { NormalisedEvent } from '../../src/model/event.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
 import { runs, SLOW } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { changesOracle } from '../oracle/changes.js';
 import { recordOf } from '../oracle/events.js';
 import { eventOf, idOf } from '../snapshot/images.js';
@@ -145,7 +146,7 @@ test('earlier rows are those of the past snapshot, and since also takes a time a
   t.end();
 });
 
-test('earlier rows of a large change are not kept, and a history in bytes keeps the others', (t) => {
+fastTest('earlier rows of a large change are not kept, and a history in bytes keeps the others', (t) => {
   const large = Array.from({ length: EARLIER_ROWS_MAX + 1 }, (_, n) => eventOf(n));
   const [moved, all] = [
     [{ ...large[0], title: 'moved' } as NormalisedEvent, ...large.slice(1)],
@@ -214,7 +215,7 @@ test('changes in slices equal whole answers, around the bound between them', asy
   }
 });
 
-test('both spellings of since are accepted, and unknown snapshots are refused', async (t) => {
+fastTest('both spellings of since are accepted, and unknown snapshots are refused', async (t) => {
   const sets = [[eventOf(1)], [eventOf(1), eventOf(2)]];
   const [first, second] = [...publish(sets)].map(({ view }) => view);
   if (first === undefined || second === undefined) throw new Error('there are two');

@@ -4,6 +4,7 @@ import { test } from 'tap';
 import { CURSOR_CHARACTERS_MAX, NAME_UNITS_MAX } from '../../src/limits.js';
 import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
 import { runs } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import {
   allConflicts,
   compareEntries,
@@ -117,7 +118,7 @@ test('a conflict cursor continues by its sort key in another snapshot', (t) => {
   t.end();
 });
 
-test('a page of conflicts continues after the longest possible key', (t) => {
+fastTest('a page of conflicts continues after the longest possible key', (t) => {
   const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
   for (const length of [1, 100, NAME_UNITS_MAX / 2]) {
     const lecturers = ['国', '語', '\u{1F600}'].map((letter) =>
@@ -140,7 +141,7 @@ test('a page of conflicts continues after the longest possible key', (t) => {
   t.end();
 });
 
-test('long keys that differ only at the end stay apart on pages', (t) => {
+fastTest('long keys that differ only at the end stay apart on pages', (t) => {
   const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
   for (const stem of ['a', 'é', '\u{1F600}', '"', '\u0001']) {
     for (const length of [127, 128, 510]) {
@@ -162,7 +163,7 @@ test('long keys that differ only at the end stay apart on pages', (t) => {
   t.end();
 });
 
-test('conflicts before 1970 span their own lessons', (t) => {
+fastTest('conflicts before 1970 span their own lessons', (t) => {
   const row = { title: null, courseId: null, studyGroup: null, type: null, groupId: null, lecturerId: null };
   const events: NormalisedEvent[] = [
     { ...row, id: 'a', time: -20_000, endTime: -10_000, roomId: 'r', lecturer: null },

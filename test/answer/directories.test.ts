@@ -5,6 +5,7 @@ import type { ParameterPairs } from '../../src/answer/view.js';
 import type { DirectoryEntry, IdentifierMode } from '../../src/model/event.js';
 import { DIRECTORIES, type DirectoryName } from '../../src/model/fields.js';
 import { runs, SLOW } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { compareEntries, directoryOracle } from '../oracle/directories.js';
 import { eventsInOrder } from '../oracle/events.js';
 import { pageOf } from '../oracle/schedule.js';
@@ -125,7 +126,7 @@ for (const mode of ['uuid', 'any'] as const satisfies IdentifierMode[]) {
   });
 }
 
-test('an entry has an id and a name, or null; nulls come last', async (t) => {
+fastTest('an entry has an id and a name, or null; nulls come last', async (t) => {
   const events = [
     eventOf(0, { groupId: 'g2', groupName: 'B', studyGroup: 'x', lecturer: 'Roe', lecturerId: null }),
     eventOf(1, { groupId: 'g1', groupName: 'B', studyGroup: 'x', lecturer: 'Doe', lecturerId: 'l2' }),
@@ -152,7 +153,7 @@ test('an entry has an id and a name, or null; nulls come last', async (t) => {
   t.strictSame(entriesOf(view, 'courses'), []);
 });
 
-test('a data set that has only study groups has a directory of them', async (t) => {
+fastTest('a data set that has only study groups has a directory of them', async (t) => {
   const view = viewOfEvents(
     ['B', 'A', 'B'].map((studyGroup, n) => eventOf(n, { studyGroup })),
     'uuid',
@@ -206,7 +207,7 @@ const SEARCHES: readonly (readonly [q: string, found: readonly string[]])[] = [
 ];
 
 for (const [q, found] of SEARCHES) {
-  test(`q=${q} finds ${found.join() || 'nothing'}`, async (t) => {
+  fastTest(`q=${q} finds ${found.join() || 'nothing'}`, async (t) => {
     const view = viewOfEvents(
       HALLS.map((roomName, n) => eventOf(n, { roomId: `Hall-${n}`, roomName })),
       'any',
@@ -240,7 +241,7 @@ test('searching ignores case for every letter, as regular expressions do', async
   t.strictSame(missed, []);
 });
 
-test('directories refuse faulty parameters', async (t) => {
+fastTest('directories refuse faulty parameters', async (t) => {
   const view = viewOfEvents([eventOf(0), eventOf(1)], 'uuid');
   const cursor = directoryCursorOf(view, 'rooms', [['limit', '1']]);
   const fault = (pairs: ParameterPairs): unknown => {

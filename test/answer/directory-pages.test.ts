@@ -7,6 +7,7 @@ import type { ParameterPairs, View } from '../../src/answer/view.js';
 import { BODY_WHOLE_BYTES_MAX, CURSOR_CHARACTERS_MAX, NAME_UNITS_MAX } from '../../src/limits.js';
 import type { DirectoryEntry, NormalisedEvent } from '../../src/model/event.js';
 import { DIRECTORIES, type DirectoryName } from '../../src/model/fields.js';
+import { fastTest } from '../hard/slow-test.js';
 import { createNormaliser, isRejection } from '../normalise/objects.js';
 import { compareEntries, directoryOracle } from '../oracle/directories.js';
 import { eventsInOrder } from '../oracle/events.js';
@@ -31,7 +32,7 @@ import { findDataSets, NO_DATA } from './real-sets.js';
 const NAMES: readonly DirectoryName[] = DIRECTORIES.map(({ name }) => name);
 const NO_QUERY = { filters: [], startMs: null, endMs: null };
 
-test('the longest names have cursors, and stay apart even if they differ only at the end', async (t) => {
+fastTest('the longest names have cursors, and stay apart even if they differ only at the end', async (t) => {
   const long = '\u0001国'.repeat((NAME_UNITS_MAX - 2) / 2);
   const names = ['é', 'a', '\n', '国'].map((end) => `${long}国${end}`);
   const view = viewOfEvents(
@@ -53,7 +54,7 @@ test('the longest names have cursors, and stay apart even if they differ only at
   t.equal(after('\n', 'b'), 1, 'the entry of the cursor was removed: its name');
 });
 
-test('a large directory comes in slices, equal in both formats', async (t) => {
+fastTest('a large directory comes in slices, equal in both formats', async (t) => {
   const events = Array.from({ length: 9000 }, (_, n) =>
     eventOf(n, { courseId: `Course ${n % 8999}`, courseName: n % 7 === 0 ? null : `"${n}" Übung 😀\n` }),
   );
@@ -72,7 +73,7 @@ test('a large directory comes in slices, equal in both formats', async (t) => {
   );
 });
 
-test('numbers of events of any length are written in both formats', async (t) => {
+fastTest('numbers of events of any length are written in both formats', async (t) => {
   const counts = [1, 9, 10, 99, 100, 127, 128, 255, 256, 999, 1000, 9999, 65_536];
   const events: NormalisedEvent[] = [];
   for (const count of counts) {
@@ -87,7 +88,7 @@ test('numbers of events of any length are written in both formats', async (t) =>
   t.strictSame(unpackedListOf(read.execute('msgpack')), list);
 });
 
-test('the entity tag covers only query, search, format and names', async (t) => {
+fastTest('the entity tag covers only query, search, format and names', async (t) => {
   const events = (roomName: string): NormalisedEvent[] => [eventOf(0, { roomName }), eventOf(1)];
   const tag = (view: View, name: DirectoryName, ...pairs: (readonly [string, string])[]): string =>
     readOf(view.directory(name, pairs, STRICT)).entityTag('json');
@@ -109,7 +110,7 @@ test('the entity tag covers only query, search, format and names', async (t) => 
   t.equal(tag(viewOfEvents(events('A').reverse(), 'uuid'), 'rooms'), tags[0], 'a replica agrees');
 });
 
-test('plans say how events are counted', async (t) => {
+fastTest('plans say how events are counted', async (t) => {
   const view = viewOfEvents(
     Array.from({ length: 40 }, (_, n) => eventOf(n)),
     'uuid',

@@ -9,6 +9,7 @@ import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
 import type { ConflictBy } from '../../src/model/fields.js';
 import type { Room, RoomTable } from '../../src/model/room.js';
 import { runs } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { createNormaliser, isRejection } from '../normalise/objects.js';
 import { freeOracle, type OracleFreeQuery } from '../oracle/free.js';
 import { nameOracle } from '../oracle/names.js';
@@ -295,7 +296,7 @@ test('free time is the same from events, posting lists and listed slots', (t) =>
   t.end();
 });
 
-test('a free room does not make a window of years visit every event', (t) => {
+fastTest('a free room does not make a window of years visit every event', (t) => {
   const events = alternatingEvents({ events: 20_000, groups: 5, longEvery: 40, longMinutes: 3 });
   const room = (roomId: string, time: number, endTime: number): NormalisedEvent => ({
     ...(events[0] as NormalisedEvent),

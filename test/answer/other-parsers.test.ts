@@ -56,6 +56,7 @@ print(json.dumps(list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8')
 `;
 
 import { runs } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 
 /** Debian installs its packages for its own Python, which may not be the first. */
 const PYTHON = ['python3', '/usr/bin/python3'];
@@ -160,17 +161,21 @@ const withoutPython =
   CALENDAR_PYTHON === undefined &&
   'Python has no icalendar (apt-get install python3-icalendar): calendars were read by ical.js alone';
 
-test('a second parser of calendars is available', { skip: withoutPython }, async (t) => {
+fastTest('a second parser of calendars is available', { skip: withoutPython }, async (t) => {
   t.ok(CALENDAR_PYTHON);
 });
 
-test('a second parser of CSV is available', {
-  skip: CSV_PYTHON === undefined && 'there is no Python',
-}, async (t) => {
-  t.ok(CSV_PYTHON);
-});
+fastTest(
+  'a second parser of CSV is available',
+  {
+    skip: CSV_PYTHON === undefined && 'there is no Python',
+  },
+  async (t) => {
+    t.ok(CSV_PYTHON);
+  },
+);
 
-test('the generated timetable survives writing and reading', async (t) => {
+fastTest('the generated timetable survives writing and reading', async (t) => {
   assertAll(t, 'generated', viewOf(generateEvents({ events: 1500, seed: 3 })));
 });
 
@@ -210,7 +215,7 @@ test('texts that are hard to write survive writing and reading', async (t) => {
   assertAll(t, 'texts', viewOfTexts(readable));
 });
 
-test('names of rooms and courses, and clashes, survive writing and reading', async (t) => {
+fastTest('names of rooms and courses, and clashes, survive writing and reading', async (t) => {
   const texts = fc
     .sample(nastyTexts, { seed: 18, numRuns: 200 })
     .map(readableByPython)
@@ -256,7 +261,7 @@ test('names of rooms and courses, and clashes, survive writing and reading', asy
   t.equal(expected.filter(({ categories }) => categories.endsWith('CLASH')).length > 100, true);
 });
 
-test('NDJSON and CSV are sources of the same events', async (t) => {
+fastTest('NDJSON and CSV are sources of the same events', async (t) => {
   const view = viewOf(generateEvents({ events: 1500, seed: 6 }));
   const json = allAs(view, 'json', 10_000);
   for (const format of ['ndjson', 'csv', 'json', 'msgpack'] as const) {
@@ -290,7 +295,7 @@ test('every text comes back from CSV, and an empty text stays different from nul
   t.pass('every generated timetable');
 });
 
-test('no line of a calendar is longer than 75 octets', async (t) => {
+fastTest('no line of a calendar is longer than 75 octets', async (t) => {
   const view = viewOf(generateEvents({ events: 2000, seed: 4 }));
   const lines = allAs(view, 'ics', 2000).toString().split('\r\n');
   t.ok(Math.max(...lines.map((line) => Buffer.byteLength(line))) <= 75);

@@ -6,6 +6,7 @@ import { escapeHtml, PAGE_POLICY } from '../../src/answer/page-rows.js';
 import type { View } from '../../src/answer/view.js';
 import { generateEvents } from '../../src/cli/generate/events.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
+import { fastTest } from '../hard/slow-test.js';
 import { createNormaliser, isRejection } from '../normalise/objects.js';
 import { pageRowsOf } from '../oracle/representations.js';
 import { nastyTexts } from './nasty-texts.js';
@@ -71,7 +72,7 @@ const decoded = (text: string): string =>
 const shown = (text: string): string =>
   text.replace(/\p{Cc}/gu, (control) => (control >= '\u0080' ? control : ' '));
 
-test('hostile texts stay texts, in rows and in the name', async (t) => {
+fastTest('hostile texts stay texts, in rows and in the name', async (t) => {
   const { head, foot } = split(pageOf(viewOfEvents([], 'any')));
   for (const text of HOSTILE) {
     const page = split(pageOf(viewOfEvents([eventWith(text, 1)], 'any')));
@@ -90,7 +91,7 @@ test('hostile texts stay texts, in rows and in the name', async (t) => {
   }
 });
 
-test('every generated text stays a text', async (t) => {
+fastTest('every generated text stays a text', async (t) => {
   const texts = fc.oneof(nastyTexts, fc.constantFrom(...HOSTILE));
   fc.assert(
     fc.property(fc.array(fc.option(texts), { minLength: 1, maxLength: 5 }), (titles) => {
@@ -109,7 +110,7 @@ test('every generated text stays a text', async (t) => {
   t.equal(escapeHtml('plain'), 'plain');
 });
 
-test('the page loads files of the service, and nothing in it is inline', async (t) => {
+fastTest('the page loads files of the service, and nothing in it is inline', async (t) => {
   const page = pageOf(viewOfEvents([eventWith('x', 1)], 'any'));
   t.match(PAGE_POLICY, "default-src 'none'; script-src 'self'; style-src 'self'; ");
   t.notMatch(PAGE_POLICY, /unsafe|\*|https?:/);
@@ -117,7 +118,7 @@ test('the page loads files of the service, and nothing in it is inline', async (
   t.notMatch(page, /\s(on\w+|style)=/, 'no attribute that the policy forbids');
 });
 
-test('links are relative: the same name with another ending, and files beside the feeds', async (t) => {
+fastTest('links are relative: the same name with another ending, and files beside the feeds', async (t) => {
   const linksOf = (file: string): string[] => {
     const page = pageOf(viewOfEvents([], 'any'), { ...FEED, file });
     return [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map((match) => match[1] ?? '');
@@ -135,7 +136,7 @@ test('links are relative: the same name with another ending, and files beside th
   );
 });
 
-test('rows have the names of rooms and courses, and the day of the end only if it differs', async (t) => {
+fastTest('rows have the names of rooms and courses, and the day of the end only if it differs', async (t) => {
   const fields = { roomId: 'r1', courseId: 'c1', roomName: 'Hall <north>', courseName: 'Algebra' };
   const events = [null, 'Own title'].map((title, n) => ({ ...eventWith('LEC', n), ...fields, title }));
   const { rows } = split(pageOf(viewOfEvents(events, 'any')));
@@ -153,7 +154,7 @@ const normalised = (records: Iterable<object>): NormalisedEvent[] => {
   });
 };
 
-test('equal data gives equal bytes, and a page has a known size', async (t) => {
+fastTest('equal data gives equal bytes, and a page has a known size', async (t) => {
   const events = normalised(generateEvents({ events: 500, seed: 9 }));
   const [page, again] = [events, events.toReversed()].map((each) => pageOf(viewOfEvents(each, 'uuid')));
   t.equal(page, again);

@@ -11,6 +11,7 @@ import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import { FEED_PAGE, FORMATS } from '../../src/model/format.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
 import { runs } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { createNormaliser } from '../normalise/objects.js';
 import { bytesOf, readOf, STRICT, snapshotOfEvents } from './reading.js';
 
@@ -87,7 +88,7 @@ test('answers are byte-identical with gathered rows and with kept lists', (t) =>
   t.end();
 });
 
-test('a list is kept once the number of rows requested from it reaches its length', (t) => {
+fastTest('a list is kept once the number of rows requested from it reaches its length', (t) => {
   const cache = new RowCache(snapshot.rows, 10_000_000);
   const field = snapshot.field('studyGroup');
   const origin = originOf(snapshot, 0);
@@ -104,7 +105,7 @@ test('a list is kept once the number of rows requested from it reaches its lengt
   t.end();
 });
 
-test('each request counts the used rows of its lists and adds at most one list', (t) => {
+fastTest('each request counts the used rows of its lists and adds at most one list', (t) => {
   const cache = new RowCache(snapshot.rows, 10_000_000);
   const field = snapshot.field('studyGroup');
   const codes = [0, 1, 2];
@@ -134,7 +135,7 @@ test('each request counts the used rows of its lists and adds at most one list',
   t.end();
 });
 
-test('the cache stays within its bound in bytes, and keeps used lists', (t) => {
+fastTest('the cache stays within its bound in bytes, and keeps used lists', (t) => {
   const bytesMax = 300_000;
   const cache = new RowCache(snapshot.rows, bytesMax);
   const field = snapshot.field('studyGroup');
@@ -156,7 +157,7 @@ test('the cache stays within its bound in bytes, and keeps used lists', (t) => {
   t.end();
 });
 
-test('calendars with lessons are made from kept lists, too', (t) => {
+fastTest('calendars with lessons are made from kept lists, too', (t) => {
   const rows = events.slice(0, 600).flatMap((event, n) =>
     [0, 1, 2].map((other) => ({
       ...event,
@@ -240,7 +241,7 @@ function askForAll(cache: RowCache, layout: RowLayout, rounds: number): number {
   return hits;
 }
 
-test('lists of a format that is asked for no more make room for those of another', (t) => {
+fastTest('lists of a format that is asked for no more make room for those of another', (t) => {
   const { size } = snapshot.field('studyGroup').dictionary;
   const whole = new RowCache(snapshot.rows, 100_000_000);
   const { layout } = countingLayout(3);
@@ -256,7 +257,7 @@ test('lists of a format that is asked for no more make room for those of another
   t.end();
 });
 
-test('a list for which there is no room is not written', (t) => {
+fastTest('a list for which there is no room is not written', (t) => {
   const { size } = snapshot.field('studyGroup').dictionary;
   const whole = new RowCache(snapshot.rows, 100_000_000);
   const { layout, counted } = countingLayout(3);
@@ -269,7 +270,7 @@ test('a list for which there is no room is not written', (t) => {
   t.end();
 });
 
-test('a list larger than the bound is never kept', (t) => {
+fastTest('a list larger than the bound is never kept', (t) => {
   const cache = new RowCache(snapshot.rows, 100);
   const origin = originOf(snapshot, 0);
   for (let n = 0; n < 100; n++) t.equal(cache.find(origin, JSON_LAYOUT, 1000), null);
@@ -277,7 +278,7 @@ test('a list larger than the bound is never kept', (t) => {
   t.end();
 });
 
-test('a large result is made in slices even if its lists are kept', (t) => {
+fastTest('a large result is made in slices even if its lists are kept', (t) => {
   const field = snapshot.field('studyGroup');
   const codes = Array.from({ length: field.dictionary.size }, (_, code) => code)
     .sort((a, b) => field.postingCount(b) - field.postingCount(a))

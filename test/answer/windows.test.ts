@@ -6,6 +6,7 @@ import type { FieldFilter } from '../../src/answer/query.js';
 import type { ParameterPairs, View } from '../../src/answer/view.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { runs, SLOW } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { compareText, eventsInOrder, recordOf } from '../oracle/events.js';
 import { personalOracle } from '../oracle/personal.js';
 import { type OracleQuery, scheduleOracle } from '../oracle/schedule.js';
@@ -151,7 +152,7 @@ test('the events of many identities are found when long and short slots alternat
   t.end();
 });
 
-test('answers are right at the sizes where the leading index changes', (t) => {
+fastTest('answers are right at the sizes where the leading index changes', (t) => {
   // One group, with a varying number of events before the window: about as many as are looked up one by one,
   // and many more.
   for (const before of [1, 31, 32, 33, 34, 64, 500]) {
@@ -184,7 +185,7 @@ test('answers are right at the sizes where the leading index changes', (t) => {
   t.end();
 });
 
-test('explain names the index that led the query', (t) => {
+fastTest('explain names the index that led the query', (t) => {
   const events = alternatingEvents({ events: 4000, groups: 20 });
   const view = viewOfEvents(events, 'any');
   const planOf = (groups: number, startMinute: number, minutes: number | null, set = view): string => {

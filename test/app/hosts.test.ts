@@ -3,14 +3,14 @@
  * idle clients.
  */
 import { connect, type Socket } from 'node:net';
-import { type Test, test } from 'tap';
+import type { Test } from 'tap';
 import { AllowedHosts } from '../../src/http/allowed-hosts.js';
 import { ADMIN_CONNECTIONS_MAX } from '../../src/limits.js';
 import { settingsOf } from '../../src/options/table.js';
 import { SECRET } from '../auth/tokens.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
-import { slowTest } from '../hard/slow-test.js';
+import { fastTest, slowTest } from '../hard/slow-test.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { until } from '../waiting/until.js';
 
@@ -60,7 +60,7 @@ const REFUSED: readonly string[] = [
   ':9464',
 ];
 
-test('a Host header may be an IP address, localhost or a known name, and nothing else', (t) => {
+fastTest('a Host header may be an IP address, localhost or a known name, and nothing else', (t) => {
   const hosts = new AllowedHosts(['127.0.0.1', 'Lectern.Monitoring.svc']);
   for (const host of ALLOWED) t.ok(hosts.allow('/metrics', host), host);
   for (const host of REFUSED) {
@@ -113,7 +113,7 @@ async function start(t: Test, more: object = {}): Promise<number> {
 const get = (path: string, host: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
 
-test('a web page that rebinds its name to this machine reads nothing', async (t) => {
+fastTest('a web page that rebinds its name to this machine reads nothing', async (t) => {
   const port = await start(t, { adminAllowedHosts: ['lectern.monitoring.svc'] });
   for (const host of ALLOWED)
     t.match((await exchange(port, get('/live', host))).text, /^HTTP\/1\.1 200 /, host);
@@ -181,7 +181,7 @@ slowTest('probes and scrapes get answers while many clients stay connected', asy
   if (HARD) recordFigure('admin-crowds', `slowest of ${PROBES} probes and scrapes each: ${told.join(', ')}`);
 });
 
-test('a probe keeps its open connection while there is room', async (t) => {
+fastTest('a probe keeps its open connection while there is room', async (t) => {
   const port = await start(t);
   const [probe] = (await crowd(t, port, 1, '')) as [Socket];
   await crowd(t, port, ADMIN_CONNECTIONS_MAX - 1, '');

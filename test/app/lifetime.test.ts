@@ -7,7 +7,7 @@ import { canReusePort, openListeningSocket } from '../../src/app/open-serving.js
 import { hs256, SECRET } from '../auth/tokens.js';
 import { start } from '../cli/lectern.js';
 import { SLOW } from '../hard/size.js';
-import { slowTest } from '../hard/slow-test.js';
+import { fastTest, slowTest } from '../hard/slow-test.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { get, openConnections, watchThreads } from './threads.js';
@@ -42,7 +42,7 @@ async function messageOf(starting: Promise<unknown>): Promise<string> {
   );
 }
 
-test('a taken port is reported with several threads, too', async (t) => {
+fastTest('a taken port is reported with several threads, too', async (t) => {
   const threads = watchThreads(t);
   const options = { source: RECORDS, hs256Secret: SECRET, dev: false } as const;
   const plain = createServer().listen(0, '127.0.0.1');
@@ -67,7 +67,7 @@ test('a taken port is reported with several threads, too', async (t) => {
   t.equal(threads.length, 2, 'nothing is left behind');
 });
 
-test('a listening reserves its port and accepts no connection', async (t) => {
+fastTest('a listening reserves its port and accepts no connection', async (t) => {
   for (const reusePort of [true, false]) {
     const listening = await openListeningSocket({ host: '127.0.0.1', port: 0 }, reusePort);
     t.equal(listening.descriptor === null, reusePort);
@@ -77,7 +77,7 @@ test('a listening reserves its port and accepts no connection', async (t) => {
   }
 });
 
-test('some versions of Node can listen with reusePort', async (t) => {
+fastTest('some versions of Node can listen with reusePort', async (t) => {
   for (const version of ['v22.12.0', 'v22.20.1', 'v23.1.0', 'v24.0.0', 'v26.0.0']) {
     t.ok(canReusePort(version, 'linux'), version);
     t.notOk(canReusePort(version, 'darwin'), `${version} on a system that does not divide connections`);
@@ -103,8 +103,8 @@ slowTest('SIGTERM under load lets started requests finish, and the process exits
     socket.write(asked.repeat(5));
     return socket;
   });
-  // The answers have filled the buffers.
-  await timeForAFault(500);
+  // The requests of a connection arrive together, so all are there when the first answer begins.
+  await Promise.all(slow.map((socket) => once(socket, 'readable')));
   child.kill('SIGTERM');
   await until(() => idle.size === 0);
   await timeForAFault(100);
@@ -137,7 +137,7 @@ test('a signal while threads start ends the service', async (t) => {
   }
 });
 
-test('a timetable is served by its own threads, which end with it', async (t) => {
+fastTest('a timetable is served by its own threads, which end with it', async (t) => {
   const threads = watchThreads(t);
   const timetable = openTimetable({ source: new MemorySource(RECORDS) });
   t.teardown(() => timetable.close());

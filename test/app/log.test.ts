@@ -5,6 +5,7 @@ import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { start } from '../cli/lectern.js';
 import { SLOW } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { bearer, serve, setUp } from '../http/harness.js';
 import { get } from './threads.js';
 
@@ -138,7 +139,7 @@ for (const workers of SLOW ? ['1', '2'] : ['2']) {
   });
 }
 
-test('the configured share of requests is logged, by default none', async (t) => {
+fastTest('the configured share of requests is logged, by default none', async (t) => {
   const random = Math.random;
   let n = 0;
   Math.random = () => (n++ % 10) / 10;
@@ -157,7 +158,7 @@ test('the configured share of requests is logged, by default none', async (t) =>
   }
 });
 
-test('requests refused before routing are logged, with their resource', async (t) => {
+fastTest('requests refused before routing are logged, with their resource', async (t) => {
   const page = 'https://timetable.example.org';
   const { handler, logged } = setUp({ accessLog: 1, corsOrigins: [page] });
   const { send, raw } = await serve(t, handler);

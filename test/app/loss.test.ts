@@ -1,7 +1,6 @@
 /** Threads that are lost. */
-import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { slowTest } from '../hard/slow-test.js';
+import { fastTest, slowTest } from '../hard/slow-test.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { get, keptLog, makeThrow, openConnections, watchThreads } from './threads.js';
@@ -17,7 +16,7 @@ const headers = {
   authorization: `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600 })}`,
 };
 
-test('connections reach every thread; a lost thread is replaced, and the others continue', async (t) => {
+fastTest('connections reach every thread; a lost thread is replaced, and the others continue', async (t) => {
   const threads = watchThreads(t);
   const { log, lines } = keptLog();
   const source = new MemorySource(RECORDS);
@@ -84,7 +83,7 @@ slowTest('threads that are lost repeatedly are replaced ever more slowly', async
   t.strictSame(pauses, ['none', '100', '200', '400']);
 });
 
-test('an embedding program gets an event for a lost thread', async (t) => {
+fastTest('an embedding program gets an event for a lost thread', async (t) => {
   const threads = watchThreads(t);
   const timetable = openTimetable({ source: new MemorySource(RECORDS) });
   t.teardown(() => timetable.close());

@@ -8,6 +8,7 @@ import { byteLengthOf, isSameImage, type SnapshotImage } from '../../src/snapsho
 import { namedRecordsOf } from '../answer/named-records.js';
 import { findDataSets, NO_DATA } from '../answer/real-sets.js';
 import { size } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { createNormaliser, isRejection } from '../normalise/objects.js';
 import { eventOf, idOf, imageOf, imageOfCount } from '../snapshot/images.js';
 import {
@@ -94,13 +95,13 @@ const CASES: readonly (readonly [why: string, start: NormalisedEvent[], steps: E
 ];
 
 for (const [why, start, steps] of CASES) {
-  test(`a patch equals a whole build: ${why}`, async (t) => {
+  fastTest(`a patch equals a whole build: ${why}`, async (t) => {
     const image = assertChain(timetableOf(start), steps);
     t.ok(image.summary.events >= 0);
   });
 }
 
-test('a change without effect returns the very same arrays', async (t) => {
+fastTest('a change without effect returns the very same arrays', async (t) => {
   const base = imageOf(first(50, { lecturerId: 'L', roomName: 'Aula' }));
   const same = first(3, { lecturerId: 'L', roomName: 'Aula' });
   const next = edited(base, { came: same, went: ['unknown'] });
@@ -113,7 +114,7 @@ test('a change without effect returns the very same arrays', async (t) => {
   }
 });
 
-test('unchanged arrays are shared with the earlier image, which stays intact', async (t) => {
+fastTest('unchanged arrays are shared with the earlier image, which stays intact', async (t) => {
   const events = first(200);
   const base = edited(imageOf(events), upsert(eventOf(500)));
   const copy = new Map(arraysOf(base).map(([path, array]) => [path, array.slice()]));
@@ -133,7 +134,7 @@ test('unchanged arrays are shared with the earlier image, which stays intact', a
     );
 });
 
-test('no array keeps memory beyond its own', async (t) => {
+fastTest('no array keeps memory beyond its own', async (t) => {
   let image: SnapshotImage = imageOfCount(3000);
   for (let n = 0; n < 20; n++) {
     image = edited(image, n % 2 === 0 ? upsert(eventOf(n, { title: 'x' })) : remove(idOf(n)));
@@ -144,7 +145,7 @@ test('no array keeps memory beyond its own', async (t) => {
   t.equal(image.summary.bytes, byteLengthOf({ ...image, summary: null, hashSeed: null }));
 });
 
-test('a summary keeps the counts of rejected records', async (t) => {
+fastTest('a summary keeps the counts of rejected records', async (t) => {
   const base = imageOfCount(5, {}, 3);
   const kept = edited(base, remove(idOf(0))).summary;
   t.equal(kept.rejected, 3);
@@ -152,7 +153,7 @@ test('a summary keeps the counts of rejected records', async (t) => {
   t.ok(kept.builtAtMs >= base.summary.builtAtMs);
 });
 
-test('too many changes for a patch cause a whole build with equal bytes', async (t) => {
+fastTest('too many changes for a patch cause a whole build with equal bytes', async (t) => {
   const start = first(3000, { lecturerId: 'L', roomName: 'Aula' });
   const came = start.slice(1000, 2500).map((event) => ({ ...event, title: 'Other', roomName: null }));
   const image = edited(imageOf(start, 2), { came, went: eventIds(700) });
@@ -165,7 +166,7 @@ test('too many changes for a patch cause a whole build with equal bytes', async 
   );
 });
 
-test('naming an id twice in the changes is an error', async (t) => {
+fastTest('naming an id twice in the changes is an error', async (t) => {
   const base = imageOfCount(5);
   t.throws(() => edited(base, { came: [eventOf(1)], went: [idOf(1)] }), { message: /twice/ });
   t.throws(() => edited(base, upsert(eventOf(9), eventOf(9))), { message: /twice/ });

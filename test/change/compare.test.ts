@@ -10,6 +10,7 @@ import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { namesOf } from '../../src/structures/row.js';
 import { size } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { eventOf, idOf, imageOf, imageOfCount } from '../snapshot/images.js';
 import { applied, assertSameAsBuilt, chains, NOW_MS, timetables } from './edits.js';
 
@@ -74,7 +75,7 @@ test('generated changes are found, and the patched image equals a whole build, t
   assert.ok(patched >= RUNS);
 });
 
-test('without a difference all arrays are those of the served image', async (t) => {
+fastTest('without a difference all arrays are those of the served image', async (t) => {
   const base = imageOfCount(50);
   const result = buildByPatch(
     fed(
@@ -90,7 +91,7 @@ test('without a difference all arrays are those of the served image', async (t) 
   }
 });
 
-test('many differences are not patched, and the builder can still finish', async (t) => {
+fastTest('many differences are not patched, and the builder can still finish', async (t) => {
   const count = Math.ceil(2 * PATCH_EVENTS_MIN);
   const base = imageOfCount(count);
   const eventsMax = Math.max(PATCH_EVENTS_MIN, BUILD_PATCH_SHARE_MAX * count);
@@ -116,7 +117,7 @@ test('many differences are not patched, and the builder can still finish', async
   }
 });
 
-test('events that swap all values but their ids are found', async (t) => {
+fastTest('events that swap all values but their ids are found', async (t) => {
   const events = Array.from({ length: 30 }, (_, n) => eventOf(n));
   const base = imageOf(events);
   const swapped = events.map((event, n) => {
@@ -129,7 +130,7 @@ test('events that swap all values but their ids are found', async (t) => {
   if (result) assertSameAsBuilt(result.image, swapped, base);
 });
 
-test('the summary has the rejections, names and times of the new load alone', async (t) => {
+fastTest('the summary has the rejections, names and times of the new load alone', async (t) => {
   const base = imageOfCount(5, {}, 3);
   const notes = {
     ambiguousTimes: { gaps: 2, overlaps: 1 },

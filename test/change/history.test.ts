@@ -22,6 +22,7 @@ import { byteLengthOf } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 
 import { runs } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { eventOf, idOf, imageOf } from '../snapshot/images.js';
 
 // On a busy machine this takes minutes.
@@ -157,7 +158,7 @@ test('the changes since any past snapshot equal the difference of the full sets'
   t.doesNotThrow(check);
 });
 
-test('a difference too large to keep is given as counts and ends the history', async (t) => {
+fastTest('a difference too large to keep is given as counts and ends the history', async (t) => {
   const sets = [3, 6, 9, 10].map((count) =>
     generationOf(new Map(Array.from({ length: count }, (_, n) => [idOf(n), eventOf(n)]))),
   );
@@ -184,7 +185,7 @@ function earlier(n: number, entries: number): EarlierRows {
   return earlierRowsOf(null, rows);
 }
 
-test('the history is bounded in snapshots and entries, and drops the oldest first', async (t) => {
+fastTest('the history is bounded in snapshots and entries, and drops the oldest first', async (t) => {
   const [present] = [generationOf(new Map()).snapshot];
   const change = (n: number, entries: number): Change => ({
     from: `snapshot ${n}`,
@@ -229,7 +230,7 @@ test('the history is bounded in snapshots and entries, and drops the oldest firs
   t.equal(toldSince(tooLarge, 'snapshot 2', present), null);
 });
 
-test('all differences are in shared memory, at 4 bytes an event', async (t) => {
+fastTest('all differences are in shared memory, at 4 bytes an event', async (t) => {
   const titled = (title: string): Generation =>
     generationOf(new Map(Array.from({ length: 400 }, (_, n) => [idOf(n), eventOf(n, { title })])));
   let last = titled('0');

@@ -17,6 +17,7 @@ import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { openHere } from '../app/open-here.js';
 import { testFolder } from '../files/test-folder.js';
 import { size } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { eventOf, idOf, imageOf } from '../snapshot/images.js';
 import { applied, chains, type Timetable, timetables } from './edits.js';
 
@@ -72,7 +73,7 @@ function fileOf(t: Test): { path: string; write(records: readonly object[]): voi
   return { path, write };
 }
 
-test('a changed room, and the change back, get later times; other events keep their bytes', async (t) => {
+fastTest('a changed room, and the change back, get later times; other events keep their bytes', async (t) => {
   const { path, write } = fileOf(t);
   write(LESSONS);
   utimesSync(path, START, START);
@@ -99,68 +100,74 @@ test('a changed room, and the change back, get later times; other events keep th
   t.strictSame([third.get(1), third.get(3)], [first.get(1), first.get(3)]);
 });
 
-test('a restart keeps the bytes: with a snapshot file those of changed events, without one those of the file', async (t) => {
-  const { path, write } = fileOf(t);
-  const snapshotFile = join(testFolder(t), 'snapshot');
-  write(LESSONS);
-  utimesSync(path, START, START);
-  const timetable = open(t, { source: path, snapshotFile });
-  await timetable.ready;
-  write(MOVED);
-  utimesSync(path, START, new Date('2026-03-02T10:00:00Z'));
-  await timetable.refresh();
-  const before = eventsOf(timetable);
-  await timetable.close();
+fastTest(
+  'a restart keeps the bytes: with a snapshot file those of changed events, without one those of the file',
+  async (t) => {
+    const { path, write } = fileOf(t);
+    const snapshotFile = join(testFolder(t), 'snapshot');
+    write(LESSONS);
+    utimesSync(path, START, START);
+    const timetable = open(t, { source: path, snapshotFile });
+    await timetable.ready;
+    write(MOVED);
+    utimesSync(path, START, new Date('2026-03-02T10:00:00Z'));
+    await timetable.refresh();
+    const before = eventsOf(timetable);
+    await timetable.close();
 
-  const again = open(t, { source: path, snapshotFile });
-  await again.ready;
-  t.strictSame(eventsOf(again), before);
-  t.equal((await again.refresh()).result, 'unchanged');
+    const again = open(t, { source: path, snapshotFile });
+    await again.ready;
+    t.strictSame(eventsOf(again), before);
+    t.equal((await again.refresh()).result, 'unchanged');
 
-  const without = [open(t, { source: path }), open(t, { source: path })];
-  await Promise.all(without.map((each) => each.ready));
-  const [one, other] = without.map(eventsOf);
-  t.strictSame(one, other);
-  for (const event of one?.values() ?? []) t.equal(stampOf(event), '20260302T100000Z', 'never the clock');
-});
+    const without = [open(t, { source: path }), open(t, { source: path })];
+    await Promise.all(without.map((each) => each.ready));
+    const [one, other] = without.map(eventsOf);
+    t.strictSame(one, other);
+    for (const event of one?.values() ?? []) t.equal(stampOf(event), '20260302T100000Z', 'never the clock');
+  },
+);
 
-test("the source's own time counts if it is later; a time that cannot be read counts as none", async (t) => {
-  const [own, later] = ['2026-02-01T09:00:00+01:00', '2036-02-01T09:00:00+01:00'];
-  const source = new MemorySource([
-    lesson(1, { changed: own }),
-    lesson(2, { changed: 'yesterday' }),
-    lesson(3),
-  ]);
-  const timetable = open(t, { source, fieldMap: { modified: 'changed' } });
-  const { rejected } = await timetable.ready;
-  t.equal(rejected, 0);
-  const first = eventsOf(timetable);
-  t.strictSame([...first.values()].map(stampOf), [
-    '20260201T080000Z',
-    '19700101T000000Z',
-    '19700101T000000Z',
-  ]);
-  t.notMatch(Buffer.from(timetable.findBytes({})).toString(), 'modified');
-  source.apply({
-    upsert: [
-      // A later time although the event looks the same.
-      lesson(1, { changed: later }),
-      lesson(2, { changed: later, roomId: 'Hall 2' }),
-      lesson(3, { changed: own, roomId: 'Hall 2' }),
-    ],
-  });
-  await timetable.refresh();
-  const second = eventsOf(timetable);
-  t.equal(second.get(1), first.get(1));
-  t.equal(stampOf(second.get(2)), '20360201T080000Z');
-  t.equal(stampOf(second.get(3)), '20260201T080000Z');
-  // The source says that the lesson has not changed since, but it has.
-  source.apply({ upsert: [lesson(2, { changed: own, roomId: 'Hall 3' })] });
-  await timetable.refresh();
-  t.equal(stampOf(eventsOf(timetable).get(2)), '20360201T080001Z');
-});
+fastTest(
+  "the source's own time counts if it is later; a time that cannot be read counts as none",
+  async (t) => {
+    const [own, later] = ['2026-02-01T09:00:00+01:00', '2036-02-01T09:00:00+01:00'];
+    const source = new MemorySource([
+      lesson(1, { changed: own }),
+      lesson(2, { changed: 'yesterday' }),
+      lesson(3),
+    ]);
+    const timetable = open(t, { source, fieldMap: { modified: 'changed' } });
+    const { rejected } = await timetable.ready;
+    t.equal(rejected, 0);
+    const first = eventsOf(timetable);
+    t.strictSame([...first.values()].map(stampOf), [
+      '20260201T080000Z',
+      '19700101T000000Z',
+      '19700101T000000Z',
+    ]);
+    t.notMatch(Buffer.from(timetable.findBytes({})).toString(), 'modified');
+    source.apply({
+      upsert: [
+        // A later time although the event looks the same.
+        lesson(1, { changed: later }),
+        lesson(2, { changed: later, roomId: 'Hall 2' }),
+        lesson(3, { changed: own, roomId: 'Hall 2' }),
+      ],
+    });
+    await timetable.refresh();
+    const second = eventsOf(timetable);
+    t.equal(second.get(1), first.get(1));
+    t.equal(stampOf(second.get(2)), '20360201T080000Z');
+    t.equal(stampOf(second.get(3)), '20260201T080000Z');
+    // The source says that the lesson has not changed since, but it has.
+    source.apply({ upsert: [lesson(2, { changed: own, roomId: 'Hall 3' })] });
+    await timetable.refresh();
+    t.equal(stampOf(eventsOf(timetable).get(2)), '20360201T080001Z');
+  },
+);
 
-test('only tags of calendars follow the times of change', async (t) => {
+fastTest('only tags of calendars follow the times of change', async (t) => {
   const events = [eventOf(1), eventOf(2)];
   const [before, after] = [imageOf(events), imageOf(events.map((event) => ({ ...event, modified: 1e12 })))];
   t.equal(before.summary.id, after.summary.id);
@@ -255,25 +262,28 @@ test('generated changes: each VEVENT that shows something else than before has a
   t.ok(changed > 50, `${changed} events have changed`);
 });
 
-test('a lesson that loses a room is later than before, and its other dates keep their bytes', async (t) => {
-  const rooms = (n: number, ...names: string[]): object[] =>
-    names.map((roomId) => ({ ...lesson(n), id: `${n} ${roomId}`, roomId, lessonId: 'algebra' }));
-  const source = new MemorySource([...rooms(1, 'A', 'B'), ...rooms(2, 'A', 'B'), ...rooms(3, 'A')]);
-  const timetable = open(t, { source, identifiers: 'any', gate: { shrinkPercentMax: 100 } });
-  await timetable.ready;
-  const text = (): string => Buffer.from(timetable.findBytes({}, 'ics')).toString();
-  const first = vevents(text());
-  t.equal(first.size, 3);
-  source.apply({ remove: ['2 B'] });
-  await timetable.refresh();
-  const second = vevents(text());
-  const changed = [...second].filter(([uid, event]) => first.get(uid) !== event);
-  t.match(changed, [[/20261002/, 'LOCATION:A\r']]);
-  t.equal(changed.length, 1);
-  t.ok(stampOf(changed[0]?.[1]) > stampOf(first.get(changed[0]?.[0] ?? '')));
-  // The second date is now the first, and so has the UID of the lesson.
-  source.apply({ remove: ['1 A', '1 B'] });
-  await timetable.refresh();
-  const third = vevents(text());
-  t.ok(stampOf(third.get('algebra')) > stampOf(second.get('algebra')));
-});
+fastTest(
+  'a lesson that loses a room is later than before, and its other dates keep their bytes',
+  async (t) => {
+    const rooms = (n: number, ...names: string[]): object[] =>
+      names.map((roomId) => ({ ...lesson(n), id: `${n} ${roomId}`, roomId, lessonId: 'algebra' }));
+    const source = new MemorySource([...rooms(1, 'A', 'B'), ...rooms(2, 'A', 'B'), ...rooms(3, 'A')]);
+    const timetable = open(t, { source, identifiers: 'any', gate: { shrinkPercentMax: 100 } });
+    await timetable.ready;
+    const text = (): string => Buffer.from(timetable.findBytes({}, 'ics')).toString();
+    const first = vevents(text());
+    t.equal(first.size, 3);
+    source.apply({ remove: ['2 B'] });
+    await timetable.refresh();
+    const second = vevents(text());
+    const changed = [...second].filter(([uid, event]) => first.get(uid) !== event);
+    t.match(changed, [[/20261002/, 'LOCATION:A\r']]);
+    t.equal(changed.length, 1);
+    t.ok(stampOf(changed[0]?.[1]) > stampOf(first.get(changed[0]?.[0] ?? '')));
+    // The second date is now the first, and so has the UID of the lesson.
+    source.apply({ remove: ['1 A', '1 B'] });
+    await timetable.refresh();
+    const third = vevents(text());
+    t.ok(stampOf(third.get('algebra')) > stampOf(second.get('algebra')));
+  },
+);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { hs256 } from '../auth/tokens.js';
 import { HARD } from '../hard/size.js';
-import { slowTest } from '../hard/slow-test.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { start } from './lectern.js';
 import { assertOneLine } from './run-here.js';
@@ -91,7 +90,7 @@ test('serve follows its file, refuses broken data, loads on request, and starts 
   assertOneLine(t, failed, 1, /cannot be used: /, 'damaged');
 });
 
-slowTest('an empty first load gives one clear line, unless empty timetables are allowed', async (t) => {
+test('an empty first load gives one clear line, unless empty timetables are allowed', async (t) => {
   const folder = t.testdir({ 'empty.json': '[]', 'none.ndjson': '{"id":"not-a-uuid"}\n{"id":"neither"}\n' });
   const refused = await start(['serve', join(folder, 'none.ndjson'), '--dev', '--port', '0']).ended;
   assertOneLine(
@@ -115,45 +114,42 @@ slowTest('an empty first load gives one clear line, unless empty timetables are 
   t.equal((await empty.ended).code, 0);
 });
 
-slowTest(
-  'SIGHUP takes up a secret file that looks unchanged, and keeps the secret when the file is bad',
-  async (t) => {
-    const [one, other] = ['1', '2'].map((digit) => digit.repeat(64)) as [string, string];
-    const folder = t.testdir({ 'a.ndjson': lines(3, 'first'), secret: one });
-    const path = join(folder, 'secret');
-    /** The watch compares size and time, so only the signal can show this change. */
-    const put = (text: string): void => {
-      writeFileSync(path, text);
-      utimesSync(path, 1_700_000_000, 1_700_000_000);
-    };
-    put(one);
-    const options = ['--port', '0', '--hs256-secret-file', path, '--log-level', 'info'];
-    const running = start(['serve', join(folder, 'a.ndjson'), ...options]);
-    const { url } = await running.ready();
-    const statusWith = async (secret: string): Promise<number> => {
-      const token = hs256({ sub: 'a', exp: 4_000_000_000 }, { secret });
-      return (await fetch(`${url}/schedule`, { headers: { Authorization: `Bearer ${token}` } })).status;
-    };
-    t.strictSame([await statusWith(one), await statusWith(other)], [200, 401]);
-    put(other);
-    await timeForAFault(1500);
-    t.strictSame([await statusWith(one), await statusWith(other)], [200, 401], 'no watch sees it');
-    running.child.kill('SIGHUP');
-    const beganMs = performance.now();
-    await until(
-      () => statusWith(other),
-      (seen) => seen === 200,
-    );
-    const tookMs = performance.now() - beganMs;
-    if (HARD) t.ok(tookMs < 1000, `taken up after ${Math.round(tookMs)} ms`);
-    t.equal(await statusWith(one), 401);
-    put('too short'.padEnd(64).trimEnd());
-    running.child.kill('SIGHUP');
-    await timeForAFault(500);
-    t.strictSame([await statusWith(one), await statusWith(other)], [401, 200], 'a bad file changes nothing');
-    running.child.kill('SIGTERM');
-    const { stderr } = await running.ended;
-    t.match(stderr, path, 'the log names the file');
-    for (const secret of [one, other, 'too short']) t.notOk(stderr.includes(secret), 'no secret in the log');
-  },
-);
+test('SIGHUP takes up a secret file that looks unchanged, and keeps the secret when the file is bad', async (t) => {
+  const [one, other] = ['1', '2'].map((digit) => digit.repeat(64)) as [string, string];
+  const folder = t.testdir({ 'a.ndjson': lines(3, 'first'), secret: one });
+  const path = join(folder, 'secret');
+  /** The watch compares size and time, so only the signal can show this change. */
+  const put = (text: string): void => {
+    writeFileSync(path, text);
+    utimesSync(path, 1_700_000_000, 1_700_000_000);
+  };
+  put(one);
+  const options = ['--port', '0', '--hs256-secret-file', path, '--log-level', 'info'];
+  const running = start(['serve', join(folder, 'a.ndjson'), ...options]);
+  const { url } = await running.ready();
+  const statusWith = async (secret: string): Promise<number> => {
+    const token = hs256({ sub: 'a', exp: 4_000_000_000 }, { secret });
+    return (await fetch(`${url}/schedule`, { headers: { Authorization: `Bearer ${token}` } })).status;
+  };
+  t.strictSame([await statusWith(one), await statusWith(other)], [200, 401]);
+  put(other);
+  await timeForAFault(1500);
+  t.strictSame([await statusWith(one), await statusWith(other)], [200, 401], 'no watch sees it');
+  running.child.kill('SIGHUP');
+  const beganMs = performance.now();
+  await until(
+    () => statusWith(other),
+    (seen) => seen === 200,
+  );
+  const tookMs = performance.now() - beganMs;
+  if (HARD) t.ok(tookMs < 1000, `taken up after ${Math.round(tookMs)} ms`);
+  t.equal(await statusWith(one), 401);
+  put('too short'.padEnd(64).trimEnd());
+  running.child.kill('SIGHUP');
+  await timeForAFault(500);
+  t.strictSame([await statusWith(one), await statusWith(other)], [401, 200], 'a bad file changes nothing');
+  running.child.kill('SIGTERM');
+  const { stderr } = await running.ended;
+  t.match(stderr, path, 'the log names the file');
+  for (const secret of [one, other, 'too short']) t.notOk(stderr.includes(secret), 'no secret in the log');
+});

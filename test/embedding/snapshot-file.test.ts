@@ -9,7 +9,7 @@ import type { TimetableOptions } from '../../src/index.js';
 import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js';
 import { IMAGE_FORMAT } from '../../src/snapshot/image-layout.js';
 import { sourceDigest } from '../../src/source/spec.js';
-import { slowTest } from '../hard/slow-test.js';
+import { fastTest, slowTest } from '../hard/slow-test.js';
 import { stored } from '../snapshot/images.js';
 import { timeForAFault } from '../waiting/until.js';
 import { BUILT_MODULE, idOf, openTimetable, record, runProgram, temporaryFolder } from './built.js';
@@ -115,7 +115,7 @@ test('a snapshot file of an earlier format is replaced, not served', async (t) =
   await again.close();
 });
 
-test('a snapshot file names its source without secrets; another secret is still the same source', (t) => {
+fastTest('a snapshot file names its source without secrets; another secret is still the same source', (t) => {
   const of = (url: string): string => sourceDigest({ kind: 'http', url }, 'x');
   t.equal(of('https://ada:hidden@a.example/all'), of('https://a.example/all'));
   const headers = { Authorization: 'Bearer hidden' };

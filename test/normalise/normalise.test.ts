@@ -4,6 +4,7 @@ import { VALUE_MEMO_ENTRIES_MAX } from '../../src/limits.js';
 import type { IdentifierMode, NormalisedEvent, Rejection } from '../../src/model/event.js';
 import { FIELDS } from '../../src/model/fields.js';
 import { runs } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { createNormaliser, isRejection } from './objects.js';
 
 const ID = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
@@ -21,7 +22,7 @@ function accepted(value: unknown, mode: IdentifierMode = 'uuid'): NormalisedEven
   return result;
 }
 
-test('missing optional fields become null', async (t) => {
+fastTest('missing optional fields become null', async (t) => {
   const event = accepted(MINIMAL);
   t.same(
     Object.keys(event),
@@ -33,7 +34,7 @@ test('missing optional fields become null', async (t) => {
   for (const field of FIELDS) if (!field.required) t.equal(event[field.name], null, field.name);
 });
 
-test('null and absent optional fields become null, and unknown fields are dropped', async (t) => {
+fastTest('null and absent optional fields become null, and unknown fields are dropped', async (t) => {
   const nulls = Object.fromEntries(FIELDS.filter((f) => !f.required).map((f) => [f.name, null]));
   const undefineds = Object.fromEntries(FIELDS.filter((f) => !f.required).map((f) => [f.name, undefined]));
   t.same(accepted({ ...MINIMAL, ...nulls }), accepted(MINIMAL));
@@ -41,7 +42,7 @@ test('null and absent optional fields become null, and unknown fields are droppe
   t.same(accepted({ ...MINIMAL, colour: 'red', nested: { deep: [1] }, position: 3 }), accepted(MINIMAL));
 });
 
-test('values become canonical', async (t) => {
+fastTest('values become canonical', async (t) => {
   const event = accepted({
     ...MINIMAL,
     id: ID.toUpperCase(),
@@ -59,14 +60,14 @@ test('values become canonical', async (t) => {
   t.equal(event.lecturer, ' Doe,  John ', 'texts are otherwise untouched');
 });
 
-test('with identifiers "any", identifiers are compared exactly', async (t) => {
+fastTest('with identifiers "any", identifiers are compared exactly', async (t) => {
   const event = accepted({ ...MINIMAL, id: 'Event 1', roomId: 'Aula Magna' }, 'any');
   t.equal(event.id, 'Event 1');
   t.equal(event.roomId, 'Aula Magna');
   t.equal(accepted({ ...MINIMAL, id: ID.toUpperCase() }, 'any').id, ID.toUpperCase());
 });
 
-test('an event may have a length of zero', async (t) => {
+fastTest('an event may have a length of zero', async (t) => {
   const event = accepted({ ...MINIMAL, endTime: '2024-09-02T10:00:00+02:00' });
   t.equal(event.endTime, event.time);
 });
@@ -306,13 +307,13 @@ const REJECTED: readonly [
 ];
 
 for (const [name, value, code, field, detail, mode = 'uuid'] of REJECTED) {
-  test(`rejected, identifiers ${mode}: ${name}`, async (t) => {
+  fastTest(`rejected, identifiers ${mode}: ${name}`, async (t) => {
     const { more: _, id: _id, ...first } = run(value, mode) as Rejection;
     t.same(first, { position: AT, code, field, detail });
   });
 }
 
-test('a rejection lists all faults of its record, in the order of the fields', async (t) => {
+fastTest('a rejection lists all faults of its record, in the order of the fields', async (t) => {
   const bad = { id: 'x', time: '2024-02-30T08:00:00Z', title: 7, roomId: 'A1', lecturer: 'a\ud83d' };
   const { code, field, more } = run(bad) as Rejection;
   t.match({ code, field }, { code: 'malformed-identifier', field: 'id' }, 'it counts under the first');
@@ -334,7 +335,7 @@ test('a rejection lists all faults of its record, in the order of the fields', a
   t.equal(accepted(MINIMAL).id, ID, 'faults of one record are not kept for the next');
 });
 
-test('inherited properties are ignored', async (t) => {
+fastTest('inherited properties are ignored', async (t) => {
   t.match(run(Object.create(MINIMAL)), { code: 'missing-field', field: 'id' });
   const inherited = Object.assign(Object.create({ title: 'inherited' }), MINIMAL);
   t.equal(accepted(inherited).title, null);
@@ -342,7 +343,7 @@ test('inherited properties are ignored', async (t) => {
   t.equal(accepted(Object.assign(Object.create(null), MINIMAL)).id, ID, 'no prototype is needed');
 });
 
-test('a record that throws when it is read is rejected', async (t) => {
+fastTest('a record that throws when it is read is rejected', async (t) => {
   const hostile = {
     get id(): string {
       throw new Error('no');
@@ -365,7 +366,7 @@ test('a record that throws when it is read is rejected', async (t) => {
   );
 });
 
-test('remembered values do not change later records', async (t) => {
+fastTest('remembered values do not change later records', async (t) => {
   const normalise = createNormaliser('any');
   for (let i = 0; i < 2 * VALUE_MEMO_ENTRIES_MAX + 10; i++) {
     const n = i % (VALUE_MEMO_ENTRIES_MAX + 3);
@@ -410,6 +411,6 @@ test('every record becomes an event, or a rejection with its position', async (t
   t.pass('3000 records');
 });
 
-test('the mark of rejections is not the name of a field', async (t) => {
+fastTest('the mark of rejections is not the name of a field', async (t) => {
   t.notOk(FIELDS.some((field: { name: string }) => field.name === 'position'));
 });

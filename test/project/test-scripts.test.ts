@@ -90,6 +90,12 @@ test('the tests with larger sizes are in the selections that ask for them', asyn
     medium.filter((path) => !SELECTIONS.slow.has(path)),
     [],
   );
+  // `npm test` has run what the others leave out.
+  const repeated = files.filter((path) => imports(path, 'fastTest')).map(name);
+  t.strictSame(
+    repeated.filter((path) => !SELECTIONS.fast.has(path)),
+    [],
+  );
   for (const path of files.map(name)) t.ok(SELECTIONS.fast.has(path) || SELECTIONS.slow.has(path), path);
   for (const start of [...Object.keys(SLOW), ...SLOW_SIZES, ...FIRST])
     t.ok(

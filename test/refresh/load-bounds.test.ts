@@ -9,6 +9,7 @@ import { keptLog } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
 import { endless, endlessRecords, goodEvents } from '../hard/endless.mjs';
 import { SLOW } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { openTimetable, startService } from './built.js';
 
 const GOOD = goodEvents()
@@ -49,7 +50,7 @@ async function startEndless(
   return upstream;
 }
 
-test('an endless upstream is abandoned early, and the served snapshot stays', async (t) => {
+fastTest('an endless upstream is abandoned early, and the served snapshot stays', async (t) => {
   const upstream = await startEndless(t, 'ndjson');
   const { log, lines } = keptLog();
   const service = await startService(
@@ -126,7 +127,7 @@ test('endless records of a program are abandoned, on a thread and on the main th
   }
 });
 
-test('an unchanged source whose load was refused is not read again', async (t) => {
+fastTest('an unchanged source whose load was refused is not read again', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-bounds-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const line = (n: number): string => `{"id":"${n}"}\n`;

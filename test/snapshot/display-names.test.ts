@@ -19,6 +19,7 @@ import { namedRecordsOf } from '../answer/named-records.js';
 import { snapshotOfEvents } from '../answer/reading.js';
 import { findDataSets, NO_DATA } from '../answer/real-sets.js';
 import { runs } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { eventsInOrder } from '../oracle/events.js';
 import { nameOracle } from '../oracle/names.js';
 import { memorySource } from '../source/collect.js';
@@ -54,31 +55,34 @@ const RULES: readonly (readonly [why: string, names: (string | null)[], expected
 ];
 
 for (const [why, names, expected] of RULES) {
-  test(`a room gets its name: ${why}`, async (t) => {
+  fastTest(`a room gets its name: ${why}`, async (t) => {
     t.equal(roomNameOf(...names), expected);
     t.equal(roomNameOf(...names.toReversed()), expected, 'in the other order');
   });
 }
 
-test('a group without groupName has the name of its studyGroup, and a lecturer the name lecturer', async (t) => {
-  const events = [
-    eventOf(0, { groupId: 'g1', studyGroup: 'A', lecturerId: 'l1', lecturer: 'Doe' }),
-    eventOf(1, {
-      groupId: 'g1',
-      studyGroup: 'A',
-      groupName: 'First years',
-      lecturerId: 'l1',
-      lecturer: null,
-    }),
-    eventOf(2, { groupId: 'g2', studyGroup: 'B', lecturerId: 'l2', lecturer: null }),
-    eventOf(3, { groupId: null, studyGroup: 'C', groupName: 'of no group', lecturer: 'Roe' }),
-  ];
-  const snapshot = new Snapshot(imageOf(events));
-  t.strictSame(namesOf(snapshot, 'groupId'), { g1: 'First years', g2: 'B' });
-  t.strictSame(namesOf(snapshot, 'lecturerId'), { l1: 'Doe', l2: null });
-  t.equal(snapshot.nameOfValue('roomId', 'no such room'), null);
-  t.equal(snapshot.nameOf('roomId', 999), null);
-});
+fastTest(
+  'a group without groupName has the name of its studyGroup, and a lecturer the name lecturer',
+  async (t) => {
+    const events = [
+      eventOf(0, { groupId: 'g1', studyGroup: 'A', lecturerId: 'l1', lecturer: 'Doe' }),
+      eventOf(1, {
+        groupId: 'g1',
+        studyGroup: 'A',
+        groupName: 'First years',
+        lecturerId: 'l1',
+        lecturer: null,
+      }),
+      eventOf(2, { groupId: 'g2', studyGroup: 'B', lecturerId: 'l2', lecturer: null }),
+      eventOf(3, { groupId: null, studyGroup: 'C', groupName: 'of no group', lecturer: 'Roe' }),
+    ];
+    const snapshot = new Snapshot(imageOf(events));
+    t.strictSame(namesOf(snapshot, 'groupId'), { g1: 'First years', g2: 'B' });
+    t.strictSame(namesOf(snapshot, 'lecturerId'), { l1: 'Doe', l2: null });
+    t.equal(snapshot.nameOfValue('roomId', 'no such room'), null);
+    t.equal(snapshot.nameOf('roomId', 999), null);
+  },
+);
 
 for (const mode of ['uuid', 'any'] as const) {
   test(`names agree with the oracle, identifiers: ${mode}`, async (t) => {
@@ -116,7 +120,7 @@ for (const mode of ['uuid', 'any'] as const) {
   });
 }
 
-test('a changed name makes a new snapshot in which no event changed', async (t) => {
+fastTest('a changed name makes a new snapshot in which no event changed', async (t) => {
   const named = (roomName: string | null): SnapshotImage =>
     imageOf([eventOf(0, { roomId: ROOM, roomName }), eventOf(1, { roomId: ROOM }), eventOf(2)]);
   const ids = new Set<string>();
@@ -145,7 +149,7 @@ const LATE = Array.from({ length: 40 }, (_, n) =>
   recordOf(n, { roomId: ROOM, ...(n < 25 ? {} : { roomName: n % 2 === 1 ? 'Cafe\u0301 "1"' : 'Z' }) }),
 );
 
-test('lines and objects give the same normalised names', async (t) => {
+fastTest('lines and objects give the same normalised names', async (t) => {
   const path = join(t.testdir(), 'records.ndjson');
   writeFileSync(path, LATE.map((record) => `${JSON.stringify(record)}\n`).join(''));
   const byLines = (await loadImage(fileSource(path), { identifiers })).image;
@@ -159,20 +163,20 @@ test('lines and objects give the same normalised names', async (t) => {
   t.strictSame(byLines.summary.unserved, { fields: [], others: 0 });
 });
 
-test('a name of another type is a fault of its record', async (t) => {
+fastTest('a name of another type is a fault of its record', async (t) => {
   const source = memorySource([recordOf(1, { roomId: ROOM, roomName: { de: 'Saal' } })], 'one');
   const { summary } = (await loadImage(source, { identifiers })).image;
   t.match(summary.rejections, [{ code: 'wrong-type', field: 'roomName' }]);
 });
 
-test('after a merge, only served records decide the names', async (t) => {
+fastTest('after a merge, only served records decide the names', async (t) => {
   const one = memorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' })], 'one');
   const two = memorySource([recordOf(1, { roomId: ROOM, roomName: 'New' })], 'two');
   const { image } = await loadImage(mergedSource([one, two]), { identifiers });
   t.equal(new Snapshot(image).nameOfValue('roomId', ROOM), 'New');
 });
 
-test('a changed record in memory changes the name', async (t) => {
+fastTest('a changed record in memory changes the name', async (t) => {
   const memory = new MemorySource([recordOf(1, { roomId: ROOM, roomName: 'Old' }), recordOf(2, {})]);
   const nameNow = async (): Promise<string | null> => {
     const { records } = memory.load({
@@ -195,7 +199,7 @@ const EVENTS: readonly NormalisedEvent[] = Array.from({ length: 40 }, (_, n) =>
   eventOf(n, { roomName: n % 4 === 3 ? null : `Room ${n % 4}`, groupId: `g${n % 3}` }),
 );
 
-test('names survive a snapshot file', async (t) => {
+fastTest('names survive a snapshot file', async (t) => {
   const path = join(t.testdir(), 'image');
   const image = imageOf(EVENTS);
   writeImageFile(path, stored(image));

@@ -30,6 +30,7 @@ import { readImageFile, writeImageFile } from '../../src/snapshot/image-file.js'
 import { IMAGE_FORMAT } from '../../src/snapshot/image-layout.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { HARD, SLOW } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { eventOf, imageOf, imageOfCount, stored } from './images.js';
 
 interface Test {
@@ -80,7 +81,7 @@ const IMAGES: readonly (readonly [string, SnapshotImage])[] = [
 ];
 
 for (const [name, image] of IMAGES) {
-  test(`an image is unchanged after writing and reading: ${name}`, async (t) => {
+  fastTest(`an image is unchanged after writing and reading: ${name}`, async (t) => {
     const { path, bytes } = written(t, image);
     const { image: read, sourceVersion } = readImageFile(path);
     t.equal(sourceVersion, 'version 1');
@@ -93,7 +94,7 @@ for (const [name, image] of IMAGES) {
   });
 }
 
-test('a source without a version is stored', async (t) => {
+fastTest('a source without a version is stored', async (t) => {
   const path = join(folderFor(t), 'image');
   writeImageFile(path, stored(imageOfCount(1)));
   t.equal(readImageFile(path).sourceVersion, null);
@@ -167,7 +168,7 @@ function withHeader(change: object): (bytes: Buffer) => Buffer {
 }
 
 for (const [name, make, reason] of FOREIGN) {
-  test(`a file that is not a Lectern image is not used: ${name}`, async (t) => {
+  fastTest(`a file that is not a Lectern image is not used: ${name}`, async (t) => {
     const { path, bytes } = written(t, imageOfCount(3));
     writeFileSync(path, make(bytes));
     t.match(reasonFor(path), reason);
@@ -192,35 +193,42 @@ const OTHERS: readonly (readonly [string, (image: SnapshotImage) => object, RegE
 ];
 
 for (const [name, change, reason] of OTHERS) {
-  test(`a snapshot file of another form is refused: ${name}`, async (t) => {
+  fastTest(`a snapshot file of another form is refused: ${name}`, async (t) => {
     const image = imageOfCount(3);
     const { path } = written(t, { ...image, ...change(image) });
     t.match(reasonFor(path), reason);
   });
 }
 
-test('a file that another account owns or can write is refused, with the command that mends it', {
-  skip: process.platform === 'win32' && 'no such permissions',
-}, async (t) => {
-  const { path } = written(t, imageOfCount(3));
-  // Volumes of Kubernetes with fsGroup are writable by their group.
-  chmodSync(path, 0o660);
-  t.equal(reasonFor(path), 'used');
-  chmodSync(path, 0o602);
-  t.match(reasonFor(path), `every account can write to it; run: chmod o-w ${path}`);
-  chmodSync(path, 0o600);
-  if (process.geteuid?.() !== 0) return;
-  chownSync(path, 12345, 12345);
-  t.match(reasonFor(path), `it belongs to user 12345, and this process runs as user 0; run: chown 0 ${path}`);
-});
+fastTest(
+  'a file that another account owns or can write is refused, with the command that mends it',
+  {
+    skip: process.platform === 'win32' && 'no such permissions',
+  },
+  async (t) => {
+    const { path } = written(t, imageOfCount(3));
+    // Volumes of Kubernetes with fsGroup are writable by their group.
+    chmodSync(path, 0o660);
+    t.equal(reasonFor(path), 'used');
+    chmodSync(path, 0o602);
+    t.match(reasonFor(path), `every account can write to it; run: chmod o-w ${path}`);
+    chmodSync(path, 0o600);
+    if (process.geteuid?.() !== 0) return;
+    chownSync(path, 12345, 12345);
+    t.match(
+      reasonFor(path),
+      `it belongs to user 12345, and this process runs as user 0; run: chown 0 ${path}`,
+    );
+  },
+);
 
-test('a file larger than the memory is refused before it is read', async (t) => {
+fastTest('a file larger than the memory is refused before it is read', async (t) => {
   const { path } = written(t, imageOfCount(3));
   truncateSync(path, 2 * totalmem());
   t.match(reasonFor(path), /this machine has \d+ bytes of memory$/);
 });
 
-test('a directory or a missing file is reported', async (t) => {
+fastTest('a directory or a missing file is reported', async (t) => {
   const folder = folderFor(t);
   t.match(reasonFor(folder), /it is a directory$/);
   t.throws(() => readImageFile(join(folder, 'none')), {
@@ -229,7 +237,7 @@ test('a directory or a missing file is reported', async (t) => {
   });
 });
 
-test('an image that cannot be written leaves the present file and nothing else', async (t) => {
+fastTest('an image that cannot be written leaves the present file and nothing else', async (t) => {
   const { path } = written(t, imageOfCount(3));
   const unwritable = { ...imageOfCount(4), ids: new Int8Array(3) } as unknown as SnapshotImage;
   t.throws(() => writeImageFile(path, stored(unwritable)), /ids is an array of an unknown type/);
@@ -242,7 +250,7 @@ test('an image that cannot be written leaves the present file and nothing else',
   t.equal(readImageFile(path).image.summary.events, 3);
 });
 
-test('files of another kind are never replaced, except empty ones', async (t) => {
+fastTest('files of another kind are never replaced, except empty ones', async (t) => {
   const path = join(folderFor(t), 'notes.txt');
   for (const text of ['notes of mine, a whole page of them', 'LECTER']) {
     writeFileSync(path, text);
@@ -257,7 +265,7 @@ test('files of another kind are never replaced, except empty ones', async (t) =>
   t.equal(readImageFile(path).image.summary.events, 1);
 });
 
-test('a symbolic link stays, and the file to which it leads is replaced', async (t) => {
+fastTest('a symbolic link stays, and the file to which it leads is replaced', async (t) => {
   const folder = folderFor(t);
   mkdirSync(join(folder, 'disk'));
   const [path, target] = [join(folder, 'image'), join(folder, 'disk/image')];
@@ -288,64 +296,75 @@ test('a symbolic link stays, and the file to which it leads is replaced', async 
   );
 });
 
-test('a pipe or device at the path is not replaced, and a loop of links gives a clear message', {
-  skip: process.platform === 'win32' && 'no named pipes',
-}, async (t) => {
-  const folder = folderFor(t);
-  const path = join(folder, 'image');
-  const problem = (): string => {
-    try {
-      writeImageFile(path, stored(imageOfCount(1)));
-      return 'written';
-    } catch (error) {
-      if (!(error instanceof LecternError) || error.code !== 'image-not-written') throw error;
-      return error.message;
-    }
-  };
-  execFileSync('mkfifo', [path]);
-  t.match(problem(), /the path is not a regular file and is not overwritten$/);
-  t.ok(statSync(path).isFIFO());
-  rmSync(path);
-  symlinkSync('/dev/null', path);
-  t.match(problem(), /the path is not a regular file and is not overwritten$/);
-  rmSync(path);
-  symlinkSync('image', path);
-  t.match(problem(), /its symbolic links form a loop$/);
-  t.throws(() => readImageFile(path), { code: 'source-unreadable', message: /links form a loop$/ });
-  rmSync(path);
-  t.strictSame(readdirSync(folder), []);
-  t.equal(problem(), 'written');
-});
+fastTest(
+  'a pipe or device at the path is not replaced, and a loop of links gives a clear message',
+  {
+    skip: process.platform === 'win32' && 'no named pipes',
+  },
+  async (t) => {
+    const folder = folderFor(t);
+    const path = join(folder, 'image');
+    const problem = (): string => {
+      try {
+        writeImageFile(path, stored(imageOfCount(1)));
+        return 'written';
+      } catch (error) {
+        if (!(error instanceof LecternError) || error.code !== 'image-not-written') throw error;
+        return error.message;
+      }
+    };
+    execFileSync('mkfifo', [path]);
+    t.match(problem(), /the path is not a regular file and is not overwritten$/);
+    t.ok(statSync(path).isFIFO());
+    rmSync(path);
+    symlinkSync('/dev/null', path);
+    t.match(problem(), /the path is not a regular file and is not overwritten$/);
+    rmSync(path);
+    symlinkSync('image', path);
+    t.match(problem(), /its symbolic links form a loop$/);
+    t.throws(() => readImageFile(path), { code: 'source-unreadable', message: /links form a loop$/ });
+    rmSync(path);
+    t.strictSame(readdirSync(folder), []);
+    t.equal(problem(), 'written');
+  },
+);
 
-test('the next writer removes the files of killed writers, and none that another process may be writing', async (t) => {
-  const folder = folderFor(t);
-  const path = join(folder, 'image');
-  const leave = (name: string, ageMs: number): string => {
-    appendFileSync(join(folder, name), 'half an image');
-    const at = new Date(Date.now() - ageMs);
-    utimesSync(join(folder, name), at, at);
-    return name;
-  };
-  const tooOldMs = ABANDONED_MS + 60_000;
-  leave('image.0123456789abcdef.tmp', tooOldMs);
-  const others = [
-    // In a container of its own, its writer may have the number of this process, or of none.
-    leave('image.fedcba9876543210.tmp', ABANDONED_MS - 60_000),
-    leave('image.bak.tmp', tooOldMs),
-    leave('other.0123456789abcdef.tmp', tooOldMs),
-    leave('image.1', tooOldMs),
-  ];
-  writeImageFile(path, stored(imageOfCount(1)));
-  t.strictSame(readdirSync(folder).sort(), ['image', ...others].sort());
-  mkdirSync(join(folder, 'deep'));
-  writeImageFile(join(folder, 'deep', 'image'), stored(imageOfCount(1)));
-  t.strictSame(readdirSync(join(folder, 'deep')), ['image']);
-});
+fastTest(
+  'the next writer removes the files of killed writers, and none that another process may be writing',
+  async (t) => {
+    const folder = folderFor(t);
+    const path = join(folder, 'image');
+    const leave = (name: string, ageMs: number): string => {
+      appendFileSync(join(folder, name), 'half an image');
+      const at = new Date(Date.now() - ageMs);
+      utimesSync(join(folder, name), at, at);
+      return name;
+    };
+    const tooOldMs = ABANDONED_MS + 60_000;
+    leave('image.0123456789abcdef.tmp', tooOldMs);
+    const others = [
+      // In a container of its own, its writer may have the number of this process, or of none.
+      leave('image.fedcba9876543210.tmp', ABANDONED_MS - 60_000),
+      leave('image.bak.tmp', tooOldMs),
+      leave('other.0123456789abcdef.tmp', tooOldMs),
+      leave('image.1', tooOldMs),
+    ];
+    writeImageFile(path, stored(imageOfCount(1)));
+    t.strictSame(readdirSync(folder).sort(), ['image', ...others].sort());
+    mkdirSync(join(folder, 'deep'));
+    writeImageFile(join(folder, 'deep', 'image'), stored(imageOfCount(1)));
+    t.strictSame(readdirSync(join(folder, 'deep')), ['image']);
+  },
+);
 
-test('a pipe without a writer is refused at once', {
-  skip: process.platform === 'win32' && 'no named pipes',
-}, async (t) => {
-  const path = join(folderFor(t), 'pipe');
-  execFileSync('mkfifo', [path]);
-  t.match(reasonFor(path), /it is not a regular file$/);
-});
+fastTest(
+  'a pipe without a writer is refused at once',
+  {
+    skip: process.platform === 'win32' && 'no named pipes',
+  },
+  async (t) => {
+    const path = join(folderFor(t), 'pipe');
+    execFileSync('mkfifo', [path]);
+    t.match(reasonFor(path), /it is not a regular file$/);
+  },
+);

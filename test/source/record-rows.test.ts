@@ -7,6 +7,7 @@ import type { IdentifierMode } from '../../src/model/event.js';
 import type { FieldMap } from '../../src/model/read-rules.js';
 import { FieldTable } from '../../src/source/field-map.js';
 import { runs } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { rowsOf, type Steps } from '../oracle/several-values.js';
 import { rowsOf as rowsOfBytes, valuesOf } from './collect.js';
 
@@ -30,23 +31,26 @@ function read(
 const pairsOf = (rows: readonly Row[]): string[] =>
   rows.map(({ studyGroup, roomId }) => `${studyGroup} ${roomId}`);
 
-test('a record with several groups and rooms becomes a row for each combination, of one lesson', async (t) => {
-  const map = { studyGroup: { from: 'groups', split: ',' }, roomId: { from: 'rooms', split: ';' } };
-  const { rows } = read({ id: '7', title: 'Law', groups: 'G1, G2,,G1, -', rooms: 'A;--; B ' }, map);
-  t.strictSame(pairsOf(rows).sort(), ['G1 A', 'G1 B', 'G2 A', 'G2 B']);
-  t.equal(new Set(rows.map(({ id }) => id)).size, 4);
-  for (const row of rows) t.match(row, { title: 'Law', lessonId: '7', id: /^[0-9a-f-]{36}$/ });
-  const fewer = read({ id: '7', title: 'Law', groups: 'G2', rooms: 'B' }, map).rows;
-  t.strictSame(
-    fewer,
-    rows.filter((row) => row.studyGroup === 'G2' && row.roomId === 'B'),
-    'ids stay',
-  );
-  const none = read({ id: '7', groups: '', rooms: null }, map).rows;
-  t.match(none, [{ studyGroup: null, roomId: null, lessonId: '7' }]);
-});
+fastTest(
+  'a record with several groups and rooms becomes a row for each combination, of one lesson',
+  async (t) => {
+    const map = { studyGroup: { from: 'groups', split: ',' }, roomId: { from: 'rooms', split: ';' } };
+    const { rows } = read({ id: '7', title: 'Law', groups: 'G1, G2,,G1, -', rooms: 'A;--; B ' }, map);
+    t.strictSame(pairsOf(rows).sort(), ['G1 A', 'G1 B', 'G2 A', 'G2 B']);
+    t.equal(new Set(rows.map(({ id }) => id)).size, 4);
+    for (const row of rows) t.match(row, { title: 'Law', lessonId: '7', id: /^[0-9a-f-]{36}$/ });
+    const fewer = read({ id: '7', title: 'Law', groups: 'G2', rooms: 'B' }, map).rows;
+    t.strictSame(
+      fewer,
+      rows.filter((row) => row.studyGroup === 'G2' && row.roomId === 'B'),
+      'ids stay',
+    );
+    const none = read({ id: '7', groups: '', rooms: null }, map).rows;
+    t.match(none, [{ studyGroup: null, roomId: null, lessonId: '7' }]);
+  },
+);
 
-test('arrays of texts and numbers are several values; other arrays are refused', async (t) => {
+fastTest('arrays of texts and numbers are several values; other arrays are refused', async (t) => {
   const { rows } = read({ id: 7, studyGroup: ['G1', null, 'G2'], roomId: [1, 2] });
   t.strictSame(pairsOf(rows).sort(), ['G1 1', 'G1 2', 'G2 1', 'G2 2']);
   t.strictSame(
@@ -60,27 +64,32 @@ test('arrays of texts and numbers are several values; other arrays are refused',
   t.match(read({ id: ['7'], time: ['a'], lessonId: ['b'] }).rows, [{ id: 'an array', time: 'an array' }]);
 });
 
-test('MessagePack gives lessons of several groups, as arrays, in one field or with a split', async (t) => {
-  const records = [
-    { id: 1, title: 'Law', studyGroup: ['G1', 'G2'], roomId: 'A' },
-    { id: 2, title: 'Art', studyGroup: 'G3; G4', roomId: ['B', null, 'C'] },
-    { id: 3, title: 'Sport', studyGroup: [7n, 8], roomId: null },
-  ];
-  const fieldMap = { messagepack: { studyGroup: { from: 'studyGroup', split: ';' } } };
-  for (const bytes of [pack(records), Buffer.concat(records.map((record) => pack(record)))])
-    for (const pieceBytes of [0, 7]) {
-      const { rows, faults } = await rowsOfBytes(bytes, { identifiers: 'any', fieldMap }, pieceBytes);
-      t.strictSame(faults, []);
-      const found = rows.map(({ value }) => value as Row);
-      t.strictSame(pairsOf(found), [...['G1 A', 'G2 A', 'G3 B', 'G3 C', 'G4 B', 'G4 C', '7 null', '8 null']]);
-      t.strictSame(
-        found.map(({ lessonId }) => lessonId),
-        ['1', '1', '2', '2', '2', '2', '3', '3'],
-      );
-    }
-});
+fastTest(
+  'MessagePack gives lessons of several groups, as arrays, in one field or with a split',
+  async (t) => {
+    const records = [
+      { id: 1, title: 'Law', studyGroup: ['G1', 'G2'], roomId: 'A' },
+      { id: 2, title: 'Art', studyGroup: 'G3; G4', roomId: ['B', null, 'C'] },
+      { id: 3, title: 'Sport', studyGroup: [7n, 8], roomId: null },
+    ];
+    const fieldMap = { messagepack: { studyGroup: { from: 'studyGroup', split: ';' } } };
+    for (const bytes of [pack(records), Buffer.concat(records.map((record) => pack(record)))])
+      for (const pieceBytes of [0, 7]) {
+        const { rows, faults } = await rowsOfBytes(bytes, { identifiers: 'any', fieldMap }, pieceBytes);
+        t.strictSame(faults, []);
+        const found = rows.map(({ value }) => value as Row);
+        t.strictSame(pairsOf(found), [
+          ...['G1 A', 'G2 A', 'G3 B', 'G3 C', 'G4 B', 'G4 C', '7 null', '8 null'],
+        ]);
+        t.strictSame(
+          found.map(({ lessonId }) => lessonId),
+          ['1', '1', '2', '2', '2', '2', '3', '3'],
+        );
+      }
+  },
+);
 
-test('each finds the values within the elements of an array', async (t) => {
+fastTest('each finds the values within the elements of an array', async (t) => {
   const map = {
     lecturer: { from: 'staff.list', each: 'name.full' },
     lecturerId: { from: 'staff.list', each: 'key' },
@@ -98,7 +107,7 @@ test('each finds the values within the elements of an array', async (t) => {
   );
 });
 
-test('identifiers and their names belong together by their place', async (t) => {
+fastTest('identifiers and their names belong together by their place', async (t) => {
   const rows = read({
     id: '7',
     roomId: ['a', 'b'],
@@ -118,7 +127,7 @@ test('identifiers and their names belong together by their place', async (t) => 
   });
 });
 
-test('a record has at most 1,000 combinations', async (t) => {
+fastTest('a record has at most 1,000 combinations', async (t) => {
   const list = (count: number): string[] => Array.from({ length: count }, (_, n) => `v${n}`);
   const fits = { id: '7', studyGroup: list(10), roomId: list(10), lecturer: list(10) };
   t.equal(read(fits).rows.length, 1000);
@@ -135,17 +144,20 @@ test('a record has at most 1,000 combinations', async (t) => {
   );
 });
 
-test('a record that is refused for its id is refused once; one without an id is known by its values', async (t) => {
-  const record = { studyGroup: ['a', 'b'] };
-  t.equal(read(record).rows.length, 1);
-  t.equal(read({ ...record, id: 'x' }, {}, { identifiers: 'uuid' }).rows.length, 1);
-  const { rows } = read(record, {}, { identifiers: 'derived' });
-  t.equal(rows.length, 2);
-  t.notOk('id' in (rows[0] ?? {}), 'the id is made from the content of each row');
-  t.equal(rows[0]?.lessonId, rows[1]?.lessonId);
-  const other = read({ ...record, title: 'x' }, {}, { identifiers: 'derived' }).rows;
-  t.not(other[0]?.lessonId, rows[0]?.lessonId);
-});
+fastTest(
+  'a record that is refused for its id is refused once; one without an id is known by its values',
+  async (t) => {
+    const record = { studyGroup: ['a', 'b'] };
+    t.equal(read(record).rows.length, 1);
+    t.equal(read({ ...record, id: 'x' }, {}, { identifiers: 'uuid' }).rows.length, 1);
+    const { rows } = read(record, {}, { identifiers: 'derived' });
+    t.equal(rows.length, 2);
+    t.notOk('id' in (rows[0] ?? {}), 'the id is made from the content of each row');
+    t.equal(rows[0]?.lessonId, rows[1]?.lessonId);
+    const other = read({ ...record, title: 'x' }, {}, { identifiers: 'derived' }).rows;
+    t.not(other[0]?.lessonId, rows[0]?.lessonId);
+  },
+);
 
 const text = fc.constantFrom('a', 'b', ' c ', '', '-', '--', 'd,e', 'T', '7', 'é');
 const cell = fc.oneof(

@@ -14,6 +14,7 @@ import { runTaskHere } from '../../src/thread/task.js';
 import type { LoadDone, LoadTask } from '../../src/thread/task-messages.js';
 import { findDataSets, NO_DATA, recordsOf } from '../answer/real-sets.js';
 import { size } from '../hard/size.js';
+import { fastTest } from '../hard/slow-test.js';
 import { imageOfCount } from '../snapshot/images.js';
 
 // Real timetables are loaded fifteen times each.
@@ -204,7 +205,7 @@ for (const { name } of DATA_SETS.length === 0 ? [{ name: 'real data' }] : DATA_S
   });
 }
 
-test('a load that patches is refused like any other', async (t) => {
+fastTest('a load that patches is refused like any other', async (t) => {
   const path = join(folderFor(t), 'events.ndjson');
   const source = { kind: 'file', path } as const;
   const text = (n: number): string => JSON.stringify({ id: `${n}`, ...HOURS });

@@ -3,23 +3,22 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
-import { test } from 'tap';
 import { type GeneratedEvent, generateEvents, generateRooms } from '../../../src/cli/generate/events.js';
 import { toNdjson } from '../../../src/cli/generate/write.js';
 import { parseIdentifier } from '../../../src/model/identifier.js';
-import { slowTest } from '../../hard/slow-test.js';
+import { fastTest, slowTest } from '../../hard/slow-test.js';
 
 const EVENTS = 20_000;
 const sample = [...generateEvents({ events: EVENTS, seed: 7 })];
 
-test('the same seed gives the same events; another seed gives other events', (t) => {
+fastTest('the same seed gives the same events; another seed gives other events', (t) => {
   t.strictSame([...generateEvents({ events: EVENTS, seed: 7 })], sample);
   const other = new Set([...generateEvents({ events: 1000, seed: 8 })].map((event) => event.id));
   t.notOk(sample.some((event) => other.has(event.id)));
   t.end();
 });
 
-test('exactly the requested number of events is generated', (t) => {
+fastTest('exactly the requested number of events is generated', (t) => {
   for (const events of [0, 1, 2, 17, 999, 5000, 121_000]) {
     let made = 0;
     for (const _ of generateEvents({ events, seed: 3 })) made++;
@@ -28,7 +27,7 @@ test('exactly the requested number of events is generated', (t) => {
   t.end();
 });
 
-test("events are in the service's order, over several terms and with one slot per event", (t) => {
+fastTest("events are in the service's order, over several terms and with one slot per event", (t) => {
   for (const [events, distinctSlots] of [
     [121_000, false],
     [10_000, true],
@@ -44,7 +43,7 @@ test("events are in the service's order, over several terms and with one slot pe
   t.end();
 });
 
-test('identifiers are lower-case UUIDs of version 4, and ids of events are unique', (t) => {
+fastTest('identifiers are lower-case UUIDs of version 4, and ids of events are unique', (t) => {
   const version4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
   let faults = 0;
   for (const event of sample) {
@@ -57,7 +56,7 @@ test('identifiers are lower-case UUIDs of version 4, and ids of events are uniqu
   t.end();
 });
 
-test('there are far fewer slots than events; with distinctSlots there is one for each', (t) => {
+fastTest('there are far fewer slots than events; with distinctSlots there is one for each', (t) => {
   const slots = distinct(sample, (event) => event.time + event.endTime);
   t.ok(slots < EVENTS / 10, `${slots} slots`);
   const spread = [...generateEvents({ events: EVENTS, seed: 7, distinctSlots: true })];
@@ -68,7 +67,7 @@ test('there are far fewer slots than events; with distinctSlots there is one for
   t.end();
 });
 
-test("the timetable resembles a university's in rooms, groups, types, nulls and scripts", (t) => {
+fastTest("the timetable resembles a university's in rooms, groups, types, nulls and scripts", (t) => {
   t.ok(
     between(
       distinct(sample, (event) => event.roomId),
@@ -108,7 +107,7 @@ test("the timetable resembles a university's in rooms, groups, types, nulls and 
   t.end();
 });
 
-test('most lessons of a week recur in the next', (t) => {
+fastTest('most lessons of a week recur in the next', (t) => {
   const weekMs = 7 * 86_400_000;
   const key = (event: GeneratedEvent, shiftMs: number) =>
     `${Date.parse(event.time) + shiftMs} ${event.roomId} ${event.courseId} ${event.groupId}`;
@@ -121,7 +120,7 @@ test('most lessons of a week recur in the next', (t) => {
   t.end();
 });
 
-test('a shared lecture has several rows', (t) => {
+fastTest('a shared lecture has several rows', (t) => {
   const rows = new Map<string, number>();
   for (const event of sample) {
     if (event.courseId === null) continue;
@@ -133,7 +132,7 @@ test('a shared lecture has several rows', (t) => {
   t.end();
 });
 
-test('there are a few real conflicts by room, lecturer and group', (t) => {
+fastTest('there are a few real conflicts by room, lecturer and group', (t) => {
   for (const [by, keyOf] of [
     ['room', (event: GeneratedEvent) => event.roomId],
     ['lecturer', (event: GeneratedEvent) => event.lecturerId],
@@ -145,7 +144,7 @@ test('there are a few real conflicts by room, lecturer and group', (t) => {
   t.end();
 });
 
-test('the NDJSON equals the output of JSON.stringify', (t) => {
+fastTest('the NDJSON equals the output of JSON.stringify', (t) => {
   const some = sample.slice(0, 2000);
   const expected = some.map((event) => `${JSON.stringify(event)}\n`).join('');
   t.equal(Buffer.concat([...toNdjson(some)]).toString('utf8'), expected);
@@ -153,7 +152,7 @@ test('the NDJSON equals the output of JSON.stringify', (t) => {
   t.end();
 });
 
-test("the demo fixture equals the generator's 10,000 events of seed 1", (t) => {
+fastTest("the demo fixture equals the generator's 10,000 events of seed 1", (t) => {
   const fixture = gunzipSync(readFileSync(new URL('../../../fixtures/demo.ndjson.gz', import.meta.url)));
   const options = { events: 10_000, seed: 1, names: true };
   const bytes = Buffer.concat([...toNdjson(generateEvents(options))]);

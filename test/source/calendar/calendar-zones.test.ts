@@ -10,10 +10,11 @@ import {
 } from '../../../src/source/calendar/calendar-zones.js';
 import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
 import { SLOW } from '../../hard/size.js';
+import { fastTest } from '../../hard/slow-test.js';
 
 const HOUR_MS = 3_600_000;
 
-test('every Windows zone name means a zone that Node knows', (t) => {
+fastTest('every Windows zone name means a zone that Node knows', (t) => {
   t.ok(WINDOWS_ZONES.size >= 135, `${WINDOWS_ZONES.size}`);
   for (const [windows, iana] of WINDOWS_ZONES) {
     t.ok(zoneOfName(windows) !== null && zoneOfName(iana) !== null, windows);
@@ -31,7 +32,7 @@ test('every Windows zone name means a zone that Node knows', (t) => {
   t.end();
 });
 
-test('other names are no zones', (t) => {
+fastTest('other names are no zones', (t) => {
   for (const name of [
     '',
     '/',
@@ -47,7 +48,7 @@ test('other names are no zones', (t) => {
   t.end();
 });
 
-test('abbreviations are no zones, although Node knows them; other short names have one meaning', (t) => {
+fastTest('abbreviations are no zones, although Node knows them; other short names have one meaning', (t) => {
   for (const name of ['BST', 'AST', 'ECT', 'IST', 'ART', 'EST', 'CET', 'cet', '/x/BST']) {
     t.equal(zoneOfName(name), null, name);
     t.doesNotThrow(() => new Intl.DateTimeFormat('en', { timeZone: name.replace('/x/', '') }), name);
@@ -111,7 +112,7 @@ test('cached days without a clock change keep every time right', (t) => {
 const read = (observances: Parameters<typeof readZoneRules>[0]): ReturnType<typeof readZoneRules> =>
   readZoneRules(observances, { left: CALENDAR_STEPS_MAX });
 
-test('the rules of a VTIMEZONE agree with the zone it describes', (t) => {
+fastTest('the rules of a VTIMEZONE agree with the zone it describes', (t) => {
   const rules = read([
     {
       start: '20070311T020000',

@@ -9,6 +9,7 @@ import { JsonArrayReader } from '../../../src/source/formats/json-array.js';
 import { MessagePackReader } from '../../../src/source/formats/messagepack.js';
 import { NdjsonReader } from '../../../src/source/formats/ndjson.js';
 import { runs } from '../../hard/size.js';
+import { fastTest } from '../../hard/slow-test.js';
 import { collectBytes, rawTable } from '../collect.js';
 
 const packr = new Packr({ useRecords: false });
@@ -96,7 +97,7 @@ for (const [name, write] of Object.entries(WRITERS)) {
   });
 }
 
-test('positions are those of the whole source, and readers keep nothing of a reused chunk', async (t) => {
+fastTest('positions are those of the whole source, and readers keep nothing of a reused chunk', async (t) => {
   const written = Array.from({ length: 40 }, (_, i) => ({
     id: i,
     title: `Řízení ${i}`,
@@ -148,7 +149,7 @@ test('positions are those of the whole source, and readers keep nothing of a reu
   }
 });
 
-test('a source without records is valid if its format can express that', async (t) => {
+fastTest('a source without records is valid if its format can express that', async (t) => {
   for (const bytes of [
     '[]',
     ' [ \n] ',
@@ -165,7 +166,7 @@ test('a source without records is valid if its format can express that', async (
   }
 });
 
-test('gzip data of several members is one source', async (t) => {
+fastTest('gzip data of several members is one source', async (t) => {
   const bytes = Buffer.concat([
     gzipSync('{"a":1}\n{"a"'),
     gzipSync(':2}\n'),

@@ -12,6 +12,7 @@ import { loadImage } from '../../../src/thread/load-image.js';
 import { recordChunks } from '../../../src/thread/record-chunks.js';
 import { runTaskHere } from '../../../src/thread/task.js';
 import { runs } from '../../hard/size.js';
+import { fastTest } from '../../hard/slow-test.js';
 import { datesOfPattern } from '../../oracle/patterns.js';
 import { inPieces } from '../collect.js';
 
@@ -77,7 +78,7 @@ async function daysOf(
   return (await timesOf(record, when)).map((text) => text.slice(5, 10)).join(' ');
 }
 
-test('weekdays and weeks become one event for each date, at the local time', async (t) => {
+fastTest('weekdays and weeks become one event for each date, at the local time', async (t) => {
   const csv = `course;kind;weekday;from;to;when;place;class
 ALG;Lecture;Mon;09:00;11:00;1-6,8-12;Hall 1;A
 ALG;Lab;Tue;14:00;16:00;odd;Lab 2;A1
@@ -107,7 +108,7 @@ PHY;Lecture;Wed;10:00;12:00;;Hall 2;A
   t.match(summary.patterns, { records: 4, events: 34, excepted: 1 });
 });
 
-test('weeks are read as people write them', async (t) => {
+fastTest('weeks are read as people write them', async (t) => {
   const first = '09-28';
   const all = '09-28 10-05 10-12 10-19 10-26 11-02 11-09 11-16 11-23 11-30 12-07 12-14';
   const at = (...weeks: number[]): string => weeks.map((week) => all.split(' ')[week - 1]).join(' ');
@@ -138,7 +139,7 @@ test('weeks are read as people write them', async (t) => {
   t.equal(await daysOf({ weeks: [2, 3] }, { cycle: 4 }), at(2, 3, 6, 7, 10, 11), 'numbers come round');
 });
 
-test('values and patterns of the file read what no reader of weeks and days knows', async (t) => {
+fastTest('values and patterns of the file read what no reader of weeks and days knows', async (t) => {
   const weeks = { from: 'weeks', values: { A: 'odd', B: 'even', AB: null } };
   t.equal(await daysOf({ weeks: 'A' }, { weeks }), '09-28 10-12 10-26 11-09 11-23 12-07');
   t.equal(await daysOf({ weeks: 'AB' }, { weeks }), await daysOf({}));
@@ -155,7 +156,7 @@ test('values and patterns of the file read what no reader of weeks and days know
   t.match(faults, [{ path: ['when', 'weeks'], message: /an event has one weeks/ }]);
 });
 
-test('weekdays are known in many languages, as letters, and several in one cell', async (t) => {
+fastTest('weekdays are known in many languages, as letters, and several in one cell', async (t) => {
   const on = (...days: number[]): string =>
     days.map((day) => new Date(Date.UTC(2026, 8, 28 + day)).toISOString().slice(5, 10)).join(' ');
   for (const [day, expected] of [
@@ -185,7 +186,7 @@ test('weekdays are known in many languages, as letters, and several in one cell'
   }
 });
 
-test('the other weekdays of a source tell what a short name or a number means', async (t) => {
+fastTest('the other weekdays of a source tell what a short name or a number means', async (t) => {
   const first = async (
     days: readonly (string | number)[],
     when: Partial<WeeklyPattern> = {},
@@ -216,7 +217,7 @@ test('the other weekdays of a source tell what a short name or a number means', 
   t.match(await first([1]), /say which day is the first, with dayOne/);
 });
 
-test('times of day are read as people write them', async (t) => {
+fastTest('times of day are read as people write them', async (t) => {
   for (const [record, when, expected] of [
     [{ start: '1200', end: '1330' }, {}, 'T11:00T12:30'],
     [{ start: 900, end: 1030 }, {}, 'T08:00T09:30'],
@@ -243,7 +244,7 @@ test('times of day are read as people write them', async (t) => {
   );
 });
 
-test('valid days and terms come from columns or from the rules', async (t) => {
+fastTest('valid days and terms come from columns or from the rules', async (t) => {
   const dated = { dateOrder: 'dmy' } as const;
   t.match(await timesOf({ valid: '14.12.2026' }, { validFrom: 'valid' }, dated), ['2026-12-14T09:00T10:00']);
   t.match(await timesOf({}, { validUntil: '2026-10-04' }), ['2026-09-28T08:00T09:00']);
@@ -267,7 +268,7 @@ test('valid days and terms come from columns or from the rules', async (t) => {
   );
 });
 
-test('each fault of a record is a sentence', async (t) => {
+fastTest('each fault of a record is a sentence', async (t) => {
   for (const [record, when, expected] of [
     [{ weeks: '31-6' }, {}, 'weeks "31-6": 31-6 ends before it begins'],
     [{ weeks: '1-13' }, {}, 'weeks "1-13": week 13 is beyond the term autumn, which has 12 weeks'],
@@ -325,7 +326,7 @@ test('each fault of a record is a sentence', async (t) => {
   }
 });
 
-test('all faults of the rules are told at once, with their places', (t) => {
+fastTest('all faults of the rules are told at once, with their places', (t) => {
   const faults = (rules: Partial<ReadRules>): string[] =>
     patternFaults({ timeZone: 'UTC', ...rules }).map(({ path, message }) => `${path.join('.')}: ${message}`);
   t.strictSame(faults({ when: WHEN, terms: { autumn: TERM } }), []);
@@ -359,7 +360,7 @@ test('all faults of the rules are told at once, with their places', (t) => {
   t.end();
 });
 
-test('ids follow the record and the date, so that they stay when weeks and times change', async (t) => {
+fastTest('ids follow the record and the date, so that they stay when weeks and times change', async (t) => {
   const ids = async (record: object, more: Partial<ReadRules> = {}): Promise<Map<string, unknown>> => {
     const text = JSON.stringify({
       id: 'lesson 1',
@@ -383,7 +384,7 @@ test('ids follow the record and the date, so that they stay when weeks and times
   t.equal((await ids({ id: uuid }, { identifiers: 'any' })).size, 12);
 });
 
-test('values of several meetings, groups and lessons come together', async (t) => {
+fastTest('values of several meetings, groups and lessons come together', async (t) => {
   const record = {
     id: 'a',
     day: 'Mon Wed',
@@ -416,46 +417,49 @@ test('values of several meetings, groups and lessons come together', async (t) =
   t.equal(joined.conflicts.merged.room, 0, 'a lessonId of the source counts for each date');
 });
 
-test('a change of records changes all dates of each, and reads weekdays as the whole load did', async (t) => {
-  const lesson = (id: string, day: number, weeks: string): object => ({
-    id,
-    day,
-    weeks,
-    start: '9:00',
-    end: '10:00',
-  });
-  const rules: ReadRules = {
-    identifiers: 'any',
-    timeZone: 'UTC',
-    terms: { autumn: { firstDay: '2026-09-28', weeks: 3 } },
-    when: { ...WHEN, dayOne: 'monday' },
-  };
-  const first = [lesson('a', 0, ''), lesson('b', 1, '1-2'), lesson('c', 2, '1')].map((each) =>
-    JSON.stringify(each),
-  );
-  const { image: served } = await loadImage(sourceOf(first.join('\n')), rules);
-  t.equal(served.summary.events, 6);
-  const task = {
-    task: 'patch',
-    name: 'test',
-    rules,
-    served,
-    past: [],
-    removals: ['a'],
-    version: '2',
-  } as const;
-  const bounds = { memoryBytesMax: 2 ** 29 };
-  const chunks = recordChunks([lesson('b', 1, '2-3'), lesson('d', 3, '3')]);
-  const done = (await runTaskHere({ ...task, bounds }, {}, chunks)) as { readonly image: typeof served };
-  const events = JSON.parse(Buffer.from(done.image.rows.bytes).toString()) as Record<string, unknown>[];
-  t.strictSame(
-    events.map(({ time }) => String(time).slice(5, 10)),
-    ['09-30', '10-06', '10-13', '10-15'],
-    'day 3 is Thursday, because days are counted from 0',
-  );
-});
+fastTest(
+  'a change of records changes all dates of each, and reads weekdays as the whole load did',
+  async (t) => {
+    const lesson = (id: string, day: number, weeks: string): object => ({
+      id,
+      day,
+      weeks,
+      start: '9:00',
+      end: '10:00',
+    });
+    const rules: ReadRules = {
+      identifiers: 'any',
+      timeZone: 'UTC',
+      terms: { autumn: { firstDay: '2026-09-28', weeks: 3 } },
+      when: { ...WHEN, dayOne: 'monday' },
+    };
+    const first = [lesson('a', 0, ''), lesson('b', 1, '1-2'), lesson('c', 2, '1')].map((each) =>
+      JSON.stringify(each),
+    );
+    const { image: served } = await loadImage(sourceOf(first.join('\n')), rules);
+    t.equal(served.summary.events, 6);
+    const task = {
+      task: 'patch',
+      name: 'test',
+      rules,
+      served,
+      past: [],
+      removals: ['a'],
+      version: '2',
+    } as const;
+    const bounds = { memoryBytesMax: 2 ** 29 };
+    const chunks = recordChunks([lesson('b', 1, '2-3'), lesson('d', 3, '3')]);
+    const done = (await runTaskHere({ ...task, bounds }, {}, chunks)) as { readonly image: typeof served };
+    const events = JSON.parse(Buffer.from(done.image.rows.bytes).toString()) as Record<string, unknown>[];
+    t.strictSame(
+      events.map(({ time }) => String(time).slice(5, 10)),
+      ['09-30', '10-06', '10-13', '10-15'],
+      'day 3 is Thursday, because days are counted from 0',
+    );
+  },
+);
 
-test('columns that are not served count once for each record', async (t) => {
+fastTest('columns that are not served count once for each record', async (t) => {
   const { summary } = await load(
     `id,day,start,end,Note\na,ma,09:00,10:00,x\nb,vr,09:00,10:00,x\nc,wo,09:00,10:00,y\n`,
     { when: { ...WHEN, weeks: undefined } },

@@ -4,9 +4,10 @@ import { isSameImage, type SnapshotImage } from '../../../src/snapshot/image.js'
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 import { SLOW } from '../../hard/size.js';
+import { fastTest } from '../../hard/slow-test.js';
 import { eventsTable, skip, startServer } from './server.js';
 
-test('every type gives the same events as its JSON', { skip }, async (t) => {
+fastTest('every type gives the same events as its JSON', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   await server.sql(eventsTable('events', 2000));
   const url = server.url();
