@@ -24,7 +24,7 @@ export async function runPrograms(programs, report, { jobs = availableParallelis
 
   async function runNext() {
     for (let program = waiting.shift(); program !== undefined; program = waiting.shift()) {
-      const child = spawn(...timed([process.execPath, '--enable-source-maps', program]), {
+      const child = spawn(...timed([process.execPath, program]), {
         cwd: ROOT,
         env: { ...process.env, TAP_TIMEOUT: String(seconds), ...env },
         stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
