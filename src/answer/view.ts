@@ -39,13 +39,7 @@ import { FreeKeys, type FreeQuery, findFree } from './free.js';
 import { jsonRow, jsonRows } from './json.js';
 import { csvForm, NDJSON } from './line-rows.js';
 import { messagePackRow, messagePackRows, packPlain } from './msgpack.js';
-import {
-  type Further,
-  jsonDirectory,
-  jsonFree,
-  messagePackDirectory,
-  messagePackFree,
-} from './named-entries.js';
+import { directoryBody, type Further, freeBody } from './named-entries.js';
 import { PAGE_REVISION, pageForm } from './page-rows.js';
 import {
   type DataSetFacts,
@@ -547,10 +541,9 @@ class FreeReader {
       encodeDirectoryCursor('free', keys.keyOf(last)),
     );
     const gaps = keys.gapsOf(page, query.windows[0] as Window);
-    const encode = format === 'json' ? jsonFree : messagePackFree;
     const further =
       query.by === 'room' && this.#rooms !== null ? (key: number) => roomMembers(keys.roomOf(key)) : null;
-    return { ...counts, body: encode(keys.named, page, gaps, further) };
+    return { ...counts, body: freeBody(format, keys.named, page, gaps, further) };
   }
 }
 
@@ -675,10 +668,11 @@ class Directories {
     const { page, ...counts } = pageOf(found, from, limit, (last) =>
       encodeDirectoryCursor(name, directory.keyOf(last)),
     );
-    return (format) => {
-      const encode = format === 'json' ? jsonDirectory : messagePackDirectory;
-      return { ...counts, body: encode(directory, page, counted.counts, this.#furtherOf(name, directory)) };
-    };
+    const further = this.#furtherOf(name, directory);
+    return (format) => ({
+      ...counts,
+      body: directoryBody(format, directory, page, counted.counts, further),
+    });
   }
 
   #furtherOf(name: DirectoryName, directory: Directory): Further | null {
