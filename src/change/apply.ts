@@ -226,9 +226,17 @@ export function isSameEvent(
   });
 }
 
+/** Rows of events, because an edit asks twice: to find the times of change, and to place the events. */
+const rowsMade = new WeakMap<NormalisedEvent, Buffer>();
+
 /** With a comma. */
 function rowOf(event: NormalisedEvent): Buffer {
-  return Buffer.from(`${serialiseEvent(recordOf(event))},`, 'utf8');
+  let row = rowsMade.get(event);
+  if (row === undefined) {
+    row = Buffer.from(`${serialiseEvent(recordOf(event))},`, 'utf8');
+    rowsMade.set(event, row);
+  }
+  return row;
 }
 
 function recordOf(event: NormalisedEvent): TimetableEvent {

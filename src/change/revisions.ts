@@ -24,13 +24,16 @@ export function reviseEdit(base: SnapshotImage, { came, went }: EventEdit, nowMs
   const nowS = revisionSeconds(nowMs);
   const changes = new LessonChanges();
   const revised = new Map<string, NormalisedEvent>();
-  for (const event of came) {
+  for (const given of came) {
+    const event: { -readonly [Name in keyof NormalisedEvent]: NormalisedEvent[Name] } = { ...given };
     const ordinal = snapshot.ordinalOf(event.id);
     const own = revisionSeconds(event.modified ?? null);
     const earlier = ordinal === -1 ? 0 : base.modified[ordinal]!;
     const isSame = ordinal !== -1 && isSameEvent(base, ordinal, event);
     const seconds = isSame ? earlier : ordinal === -1 ? own || nowS : laterRevision(own, earlier, nowS);
-    revised.set(event.id, { ...event, modified: seconds * 1000 || null });
+    // The row of the event, which has no time of change, is made once.
+    event.modified = seconds * 1000 || null;
+    revised.set(event.id, event);
     if (!isSame) changes.add(event.id, snapshot.lessonOf(ordinal), event.lessonId ?? null);
   }
   for (const id of went) changes.add(id, snapshot.lessonOf(snapshot.ordinalOf(id)), null);
