@@ -171,10 +171,7 @@ export class RecordRows {
     const { row } = this.#target;
     if (record !== null) row.put(LESSON, record);
     else if (!isRefused) {
-      const content = FIELDS.map((_, slot) => {
-        const kind = row.kindOf(slot);
-        return kind <= NULL ? null : kind === LIST ? JSON.stringify(row.lists[slot]) : row.textOf(slot);
-      });
+      const content = FIELDS.map((_, slot) => (row.kindOf(slot) <= NULL ? null : row.textOf(slot)));
       row.put(LESSON, derivedIdentifier('lessonId', JSON.stringify(content)));
     }
   }

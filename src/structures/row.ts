@@ -150,10 +150,11 @@ export class Row {
     return this.spans[STRIDE * field + 3] === PLAIN ? this.view : this.#ownView;
   }
 
-  /** The text of a value, the digits of a number, the words for another value; an empty text if there is none. */
+  /** The text of a value, the digits of a number, the JSON of a list, the words for another value; an empty text if there is none. */
   textOf(field: number): string {
     const place = STRIDE * field;
     const kind = this.spans[place + 3] as number;
+    if (kind === LIST) return JSON.stringify(this.lists[field]);
     const bytes = kind === PLAIN ? this.bytes : this.#own;
     const text = bytes.toString('utf8', this.spans[place], this.spans[place + 1]);
     return kind === HALVED ? (JSON.parse(text) as string) : text;
