@@ -37,21 +37,22 @@ export function reviseEdit(base: SnapshotImage, { came, went }: EventEdit, nowMs
     if (!isSame) changes.add(event.id, snapshot.lessonOf(ordinal), event.lessonId ?? null);
   }
   for (const id of went) changes.add(id, snapshot.lessonOf(snapshot.ordinalOf(id)), null);
-  if (changes.lessons.size === 0) return { came: [...revised.values()], went };
-  const before = lessonRows(snapshot, changes.lessons);
-  const after = new Map<string, LessonRow[]>();
-  for (const [lesson, rows] of before)
-    after.set(
-      lesson,
-      rows.filter(({ id }) => !revised.has(id) && !changes.ids.has(id)),
-    );
-  for (const { id, time, endTime, lessonId, modified } of revised.values()) {
-    if (typeof lessonId !== 'string' || !changes.lessons.has(lessonId)) continue;
-    const row = { id, timeMs: time, endTimeMs: endTime, modified: revisionSeconds(modified ?? null) };
-    after.set(lessonId, [...(after.get(lessonId) ?? []), row]);
-  }
+  const rowsAfter = (before: LessonRows): LessonRows => {
+    const after = new Map<string, LessonRow[]>();
+    for (const [lesson, rows] of before)
+      after.set(
+        lesson,
+        rows.filter(({ id }) => !revised.has(id) && !changes.ids.has(id)),
+      );
+    for (const { id, time, endTime, lessonId, modified } of revised.values()) {
+      if (typeof lessonId !== 'string' || !changes.lessons.has(lessonId)) continue;
+      const row = { id, timeMs: time, endTimeMs: endTime, modified: revisionSeconds(modified ?? null) };
+      after.set(lessonId, [...(after.get(lessonId) ?? []), row]);
+    }
+    return after;
+  };
   const eventAt = eventReader(base);
-  changes.revise(before, after, nowS, ({ id }, seconds) => {
+  changes.revise(snapshot, rowsAfter, nowS, ({ id }, seconds) => {
     const event = revised.get(id) ?? eventAt(snapshot.ordinalOf(id));
     revised.set(id, { ...event, modified: seconds * 1000 });
   });
@@ -62,6 +63,8 @@ interface LessonRow extends EventKey {
   /** In seconds. */
   readonly modified: number;
 }
+
+type LessonRows = ReadonlyMap<string, readonly LessonRow[]>;
 
 /** Lessons of which a row came, went or changed. A calendar shows the rows of a lesson as one event for each time. */
 class LessonChanges {
@@ -77,13 +80,18 @@ class LessonChanges {
   /**
    * An event that consists of other rows than before must be later, even if those that are left have not changed: its first
    * row is raised.
+   *
+   * @param rowsAfter gives the later rows of these lessons from the earlier ones
    */
   revise(
-    before: ReadonlyMap<string, readonly LessonRow[]>,
-    after: ReadonlyMap<string, readonly LessonRow[]>,
+    old: Snapshot,
+    rowsAfter: (before: LessonRows) => LessonRows,
     nowS: number,
     raise: (row: LessonRow, seconds: number) => void,
   ): void {
+    if (this.lessons.size === 0) return;
+    const before = lessonRows(old, this.lessons);
+    const after = rowsAfter(before);
     for (const lesson of this.lessons) {
       const earlier = shownEvents(before.get(lesson) ?? []);
       for (const [uid, rows] of shownEvents(after.get(lesson) ?? [])) {
@@ -123,7 +131,7 @@ function latestOf(rows: readonly LessonRow[]): number {
   return rows.reduce((latest, { modified }) => Math.max(latest, modified), 0);
 }
 
-function lessonRows(snapshot: Snapshot, lessons: ReadonlySet<string>): Map<string, LessonRow[]> {
+function lessonRows(snapshot: Snapshot, lessons: ReadonlySet<string>): LessonRows {
   const rows = new Map<string, LessonRow[]>();
   const { codes, dictionary } = snapshot.lessons;
   const wanted = new Map(Array.from(lessons, (lesson) => [dictionary.codeOf(lesson), lesson]));
@@ -202,12 +210,8 @@ export function reviseImage(
   if (!hasLessons) return;
   for (let gone = isThere.indexOf(0); gone !== -1; gone = isThere.indexOf(0, gone + 1))
     changes.add(old.rows.idOf(gone), old.lessonOf(gone), null);
-  if (changes.lessons.size === 0) return;
-  const [earlier, later] = [old, present].map((each) => lessonRows(each, changes.lessons)) as [
-    Map<string, LessonRow[]>,
-    Map<string, LessonRow[]>,
-  ];
-  changes.revise(earlier, later, nowS, ({ id }, seconds) => {
+  const rowsAfter = (): LessonRows => lessonRows(present, changes.lessons);
+  changes.revise(old, rowsAfter, nowS, ({ id }, seconds) => {
     modified[present.ordinalOf(id)] = seconds;
   });
 }

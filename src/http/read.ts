@@ -12,17 +12,12 @@ import type { LiveViews, ViewSource } from '../answer/present.js';
 import type { FieldFilter } from '../answer/query.js';
 import type { ParameterPairs, ParseOptions, View } from '../answer/view.js';
 import type { ParameterFault } from '../errors.js';
-import {
-  PARAMETER_FAULTS_MAX,
-  SNAPSHOTS_SENT_MAX,
-  VERSION_WAIT_MS_MAX,
-  VERSION_WAITS_MAX,
-} from '../limits.js';
+import { PARAMETER_FAULTS_MAX, SNAPSHOTS_SENT_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
-import { parseVersion, type TimetableVersion } from '../model/timetable-version.js';
+import { parseVersion } from '../model/timetable-version.js';
 import { AnswerCache, type KnownTarget, type Validators } from './answer/answer-cache.js';
 import { type Coding, CompressedAnswers } from './answer/compression.js';
 import {
@@ -39,6 +34,7 @@ import { sendBody, sendEmpty, sendKnown } from './answer/respond.js';
 import type { Exchange, FlatHeaders } from './exchange.js';
 import { mountPathOf, parseQueryString } from './request/target.js';
 import { lastSegmentOf, type ReadRoute } from './routes.js';
+import { VERSION_MALFORMED, VERSION_NOT_YET, VersionWaits } from './version-waits.js';
 
 const USER_NOT_MAPPED: Problem = {
   code: 'identity-not-mapped',
@@ -407,54 +403,6 @@ export function parametersInvalid(faults: readonly ParameterFault[]): Problem {
 function givenFormat(pairs: ParameterPairs, formats: readonly Format[]): FormatName | null {
   const [given, ...more] = pairs.filter(([name]) => name === 'format');
   return (more.length === 0 && formats.find(({ name }) => name === given?.[1])?.name) || null;
-}
-
-const VERSION_NOT_YET: Problem = {
-  code: 'version-not-yet',
-  detail:
-    'This service has not published the version in Lectern-Min-Version yet. Ask again, or ask without that header.',
-  headers: ['Retry-After', '1'],
-};
-
-const VERSION_MALFORMED: Problem = {
-  code: 'invalid-request',
-  detail: 'Lectern-Min-Version must be the Lectern-Version of an earlier answer.',
-};
-
-/** Requests that wait until a version is served. */
-class VersionWaits {
-  readonly #views: LiveViews;
-  readonly #waiting = new Set<() => boolean>();
-  #unlisten = (): void => {};
-
-  constructor(views: LiveViews) {
-    this.#views = views;
-  }
-
-  /** Resolves once the version is reached, or after the longest wait. @returns null if too many wait */
-  until(version: TimetableVersion): Promise<void> | null {
-    if (this.#waiting.size >= VERSION_WAITS_MAX) return null;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(look);
-        if (this.#waiting.size === 0) this.#unlisten();
-        resolve();
-      };
-      const look = (): boolean => {
-        const isReached = this.#views.view?.hasReached(version) === true;
-        if (isReached) end();
-        return isReached;
-      };
-      const timer = setTimeout(end, VERSION_WAIT_MS_MAX);
-      if (this.#waiting.size === 0) this.#unlisten = this.#views.listen(() => this.#lookAtAll());
-      this.#waiting.add(look);
-    });
-  }
-
-  #lookAtAll(): void {
-    for (const look of this.#waiting) look();
-  }
 }
 
 export class AnswersUnderWay {
