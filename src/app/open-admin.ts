@@ -20,20 +20,17 @@ import { ADMIN_CONNECTIONS_MAX, REQUEST_TARGET_BYTES_MAX } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import type { LoadOutcome } from '../refresh/keeper.js';
-import type { AdminToken } from './admin-token.js';
 import { Exposition, type Observed } from './exposition.js';
+import type { AdminPlan, AdminToken } from './plan-admin.js';
 
 export interface AdminTimetable extends ViewSource {
   refresh(options: { readonly force: boolean }): Promise<LoadOutcome>;
 }
 
-export interface AdminOptions extends Observed {
+type Listener = AdminPlan['listener'];
+
+export interface AdminOptions extends Observed, Listener {
   readonly timetable: AdminTimetable;
-  readonly host: string;
-  readonly port: number;
-  readonly allowedHosts: readonly string[];
-  /** The token of POST /refresh; null if there is no such resource. */
-  readonly token: AdminToken | null;
   /** The reasons, except overload, why /ready answers 503; empty if ready. */
   readonly unreadyReasons: () => readonly string[];
 }

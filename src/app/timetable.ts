@@ -37,7 +37,6 @@ import type {
 import { resolveOptions } from '../options/resolve.js';
 import { planTimetable, type TimetablePlan } from '../options/timetable-file.js';
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
-import { Listeners } from '../refresh/listeners.js';
 import type { AnyLoader, Loader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
@@ -63,7 +62,12 @@ import type {
   PageQuery,
   ScheduleQuery,
 } from './query-types.js';
-import { checkEventName, type TimetableEvents, type TimetableListener } from './timetable-events.js';
+import {
+  checkEventName,
+  Listeners,
+  type TimetableEvents,
+  type TimetableListener,
+} from './timetable-events.js';
 import type { Timetable } from './timetable-interface.js';
 
 /**

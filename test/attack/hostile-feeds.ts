@@ -1,7 +1,7 @@
 /** Feed addresses that must not be accepted: damaged, spliced, cut, forged, expired and revoked. */
 import { createHash, createHmac, randomBytes } from 'node:crypto';
+import type { FeedGrant } from '../../src/auth/feed-address.js';
 import { FeedAddresses } from '../../src/auth/feed-address.js';
-import type { FeedGrant } from '../../src/auth/feed-grant.js';
 import { seeded } from './hostile-tokens.js';
 
 export const NOW_MS: number = Date.UTC(2026, 10, 23);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { test } from 'tap';
-import { Listeners } from '../../src/refresh/listeners.js';
+import { Listeners } from '../../src/app/timetable-events.js';
 
 interface Told {
   news: [item: string, more: number];
