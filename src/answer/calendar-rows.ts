@@ -1,4 +1,3 @@
-import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
 import { compareCodePoints } from '../model/text.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
@@ -8,11 +7,13 @@ import { type ListLayout, NO_ROOM } from './row-layout.js';
 import type { FeedHead, RowListForm } from './row-lists.js';
 import {
   copyBytes,
+  fieldNumber,
   HAS_COMMA,
   HAS_ESCAPE,
   HAS_SEMICOLON_OR_DELETE,
   type NameAt,
   namesAt,
+  put,
   RowSpans,
 } from './row-spans.js';
 
@@ -123,7 +124,7 @@ export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowList
   return { opening: OPENING, closing: CLOSING, openingOf: feedOpening, layout };
 }
 
-/** Joins the rows of each lesson: one VEVENT, in the place of the first, has their rooms, lecturers and groups. */
+/** Joins the rows of each lesson: one VEVENT, at that of the first, has their rooms, lecturers and groups. */
 function lessonJoiner(
   number: number,
   snapshot: Snapshot,
@@ -140,7 +141,7 @@ function lessonJoiner(
       snapshot.slotOf(first[lessons.codes[ordinal] as number] as number) === snapshot.slotOf(ordinal);
     if (isFirst) return lesson;
     spans.read(rows, ordinal);
-    return [lesson, ...[TIME, END_TIME].map((place) => instantText(spans.textOf(rows, place) ?? ''))].join(
+    return [lesson, ...[TIME, END_TIME].map((field) => instantText(spans.textOf(rows, field) ?? ''))].join(
       '/',
     );
   };
@@ -174,15 +175,14 @@ function firstRows(codes: CodeColumn, size: number): Uint32Array {
   return first;
 }
 
-const placeOf = (name: OutputFieldName): number => OUTPUT_FIELDS.findIndex((field) => field.name === name);
-const ID = placeOf('id');
-const TIME = placeOf('time');
-const END_TIME = placeOf('endTime');
-const TITLE = placeOf('title');
-const ROOM = placeOf('roomId');
-const GROUP = placeOf('studyGroup');
-const LECTURER = placeOf('lecturer');
-const TYPE = placeOf('type');
+const ID = fieldNumber('id');
+const TIME = fieldNumber('time');
+const END_TIME = fieldNumber('endTime');
+const TITLE = fieldNumber('title');
+const ROOM = fieldNumber('roomId');
+const GROUP = fieldNumber('studyGroup');
+const LECTURER = fieldNumber('lecturer');
+const TYPE = fieldNumber('type');
 
 /** Bytes apart from texts: names of properties, instants, line ends. */
 const FRAME_BYTES_MAX = 512;
@@ -244,7 +244,7 @@ function lessonText(
     types.add(spans.textOf(rows, TYPE) ?? '');
   }
   spans.read(rows, leader);
-  const [start, end] = [TIME, END_TIME].map((place) => instantText(spans.textOf(rows, place) ?? ''));
+  const [start, end] = [TIME, END_TIME].map((field) => instantText(spans.textOf(rows, field) ?? ''));
   const title = spans.textOf(rows, TITLE) || names.courseName(leader) || inOrder(types).join(', ');
   const people = [lecturers, groups].map((texts) => inOrder(texts).join(', ')).filter((text) => text !== '');
   const categories = [...inOrder(types).map(escapeText), ...(isClash ? [CLASH] : [])];
@@ -317,30 +317,26 @@ function stampOf(seconds: number): Buffer {
   return lastStamp;
 }
 
-function put(bytes: Buffer, target: Buffer, offset: number): number {
-  return copyBytes(bytes, 0, bytes.length, target, offset);
-}
-
-function hasText(place: number): boolean {
-  return spans.from[place] !== -1 && spans.to[place]! > spans.from[place]!;
+function hasText(field: number): boolean {
+  return spans.from[field] !== -1 && spans.to[field]! > spans.from[field]!;
 }
 
 /** Number of octets of a text in a line. If the text needs escapes, the number is larger than any line. */
-function octetsOf(place: number): number {
-  return spans.has[place]! & NEEDS_ESCAPES ? LINE_OCTETS_MAX + 1 : spans.to[place]! - spans.from[place]!;
+function octetsOf(field: number): number {
+  return spans.has[field]! & NEEDS_ESCAPES ? LINE_OCTETS_MAX + 1 : spans.to[field]! - spans.from[field]!;
 }
 
-function copyText(rows: Rows, place: number, target: Buffer, offset: number): number {
-  return copyBytes(rows.bytes, spans.from[place]!, spans.to[place]!, target, offset);
+function copyText(rows: Rows, field: number, target: Buffer, offset: number): number {
+  return copyBytes(rows.bytes, spans.from[field]!, spans.to[field]!, target, offset);
 }
 
 /** Writes nothing for null and for an empty text. */
-function writeText(rows: Rows, name: Property, place: number, target: Buffer, offset: number): number {
-  if (!hasText(place)) return offset;
-  if (name.bytes.length + octetsOf(place) > LINE_OCTETS_MAX) {
-    return writeLine(name, escapeText(spans.textOf(rows, place) ?? ''), target, offset);
+function writeText(rows: Rows, name: Property, field: number, target: Buffer, offset: number): number {
+  if (!hasText(field)) return offset;
+  if (name.bytes.length + octetsOf(field) > LINE_OCTETS_MAX) {
+    return writeLine(name, escapeText(spans.textOf(rows, field) ?? ''), target, offset);
   }
-  return put(LINE_END, target, copyText(rows, place, target, put(name.bytes, target, offset)));
+  return put(LINE_END, target, copyText(rows, field, target, put(name.bytes, target, offset)));
 }
 
 /** Writes nothing for an empty value. @param value escaped, without folds */
@@ -378,8 +374,8 @@ const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
 /** Writes `20240902T080000Z`: iCalendar has no fractions of a second. */
-function writeInstant(bytes: Buffer, name: Buffer, place: number, target: Buffer, offset: number): number {
-  const from = spans.from[place]!;
+function writeInstant(bytes: Buffer, name: Buffer, field: number, target: Buffer, offset: number): number {
+  const from = spans.from[field]!;
   let to = put(name, target, offset);
   for (const digit of DATE_DIGITS) target[to++] = bytes[from + digit]!;
   target[to++] = LETTER_T;

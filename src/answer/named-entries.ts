@@ -11,7 +11,7 @@ import type { MeasuredBody } from './body.js';
 import type { Directory, NamedEntries, Texts } from './directory.js';
 import type { GapColumns } from './gaps.js';
 import { arrayHeader, packPlain, writePackedTextHeader } from './msgpack.js';
-import { copyBytes } from './row-spans.js';
+import { copyBytes, put } from './row-spans.js';
 import { bodyOfPieces, type Piece } from './slices.js';
 
 /** How an entry is written. Functions that write return the offset after the value. */
@@ -233,10 +233,6 @@ class EntryList {
       at = put(closing, target, at);
     }
   }
-}
-
-function put(bytes: Buffer, target: Buffer, offset: number): number {
-  return copyBytes(bytes, 0, bytes.length, target, offset);
 }
 
 function lengthOf({ none, instantFrame, countLength }: Encoding, { kind, at }: Values, n: number): number {

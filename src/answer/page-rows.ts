@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { PAGE_FILES } from './page-files.js';
@@ -7,11 +6,13 @@ import { NO_ROOM } from './row-layout.js';
 import type { FeedHead, RowListForm } from './row-lists.js';
 import {
   copyBytes,
+  fieldNumber,
   HAS_ESCAPE,
   HAS_MARKUP,
   HAS_SEMICOLON_OR_DELETE,
   type NameAt,
   namesAt,
+  put,
   RowSpans,
 } from './row-spans.js';
 
@@ -109,13 +110,12 @@ export function pageForm(snapshot: Snapshot): RowListForm {
   };
 }
 
-const placeOf = (name: OutputFieldName): number => OUTPUT_FIELDS.findIndex((field) => field.name === name);
-const TIME = placeOf('time');
-const END_TIME = placeOf('endTime');
-const TITLE = placeOf('title');
-const ROOM = placeOf('roomId');
+const TIME = fieldNumber('time');
+const END_TIME = fieldNumber('endTime');
+const TITLE = fieldNumber('title');
+const ROOM = fieldNumber('roomId');
 /** The fields of the last columns. */
-const OTHERS = (['lecturer', 'studyGroup', 'type'] as const).map(placeOf);
+const OTHERS = (['lecturer', 'studyGroup', 'type'] as const).map(fieldNumber);
 
 /** Bytes apart from texts. */
 const FRAME_BYTES_MAX = 256;
@@ -158,31 +158,27 @@ function writeRow(
   to = writeInstant(bytes, spans.from[END_TIME]!, fromMinute, target, put(NEXT_TIME, target, to));
   to = writeName(rows, courseName, TITLE, target, put(AFTER_TIMES, target, to));
   to = writeName(rows, roomName, ROOM, target, put(NEXT_CELL, target, to));
-  for (const place of OTHERS) to = writeText(rows, place, target, put(NEXT_CELL, target, to));
+  for (const field of OTHERS) to = writeText(rows, field, target, put(NEXT_CELL, target, to));
   return put(END, target, to);
 }
 
-function put(bytes: Buffer, target: Buffer, offset: number): number {
-  return copyBytes(bytes, 0, bytes.length, target, offset);
-}
-
-function isEmpty(place: number): boolean {
-  return spans.from[place] === -1 || spans.to[place] === spans.from[place];
+function isEmpty(field: number): boolean {
+  return spans.from[field] === -1 || spans.to[field] === spans.from[field];
 }
 
 /** The name, or else the text of a field. */
-function writeName(rows: Rows, name: string | null, place: number, target: Buffer, offset: number): number {
-  if (name === null) return writeText(rows, place, target, offset);
+function writeName(rows: Rows, name: string | null, field: number, target: Buffer, offset: number): number {
+  if (name === null) return writeText(rows, field, target, offset);
   return offset + target.write(escapeHtml(name), offset, 'utf8');
 }
 
 /** Writes nothing for null. Most texts have no characters to escape and are copied. */
-function writeText(rows: Rows, place: number, target: Buffer, offset: number): number {
-  if (isEmpty(place)) return offset;
-  if (spans.has[place]! & NEEDS_ESCAPES) {
-    return offset + target.write(escapeHtml(spans.textOf(rows, place) ?? ''), offset, 'utf8');
+function writeText(rows: Rows, field: number, target: Buffer, offset: number): number {
+  if (isEmpty(field)) return offset;
+  if (spans.has[field]! & NEEDS_ESCAPES) {
+    return offset + target.write(escapeHtml(spans.textOf(rows, field) ?? ''), offset, 'utf8');
   }
-  return copyBytes(rows.bytes, spans.from[place]!, spans.to[place]!, target, offset);
+  return copyBytes(rows.bytes, spans.from[field]!, spans.to[field]!, target, offset);
 }
 
 const DATE_CHARACTERS = 'YYYY-MM-DDT'.length;

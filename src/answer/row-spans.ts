@@ -1,8 +1,14 @@
-import { OUTPUT_FIELDS } from '../model/fields.js';
+import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 
 const FIELD_COUNT = OUTPUT_FIELDS.length;
+
+/** The number of a field in a row: the index of its span. */
+export function fieldNumber(name: OutputFieldName): number {
+  return OUTPUT_FIELDS.findIndex((field) => field.name === name);
+}
+
 /** Bytes of `{"name":` or `,"name":` in a row. */
 const NAME_BYTES = OUTPUT_FIELDS.map(({ name }) => name.length + 4);
 /** 1 for each field that is an instant: instants have one length and no characters to escape. */
@@ -28,7 +34,7 @@ CLASS_OF_BYTE[0x3b] = HAS_SEMICOLON_OR_DELETE;
 CLASS_OF_BYTE[0x7f] = HAS_SEMICOLON_OR_DELETE;
 for (const byte of [0x26, 0x3c, 0x3e]) CLASS_OF_BYTE[byte] = HAS_MARKUP;
 
-/** Positions of a row's values in the arena, by field: bytes [from, to) between quotes. */
+/** Where a row's values are in the arena, by the number of the field: bytes [from, to) between quotes. */
 export class RowSpans {
   /** -1 for null. */
   readonly from: Float64Array = new Float64Array(FIELD_COUNT);
@@ -85,6 +91,11 @@ export function copyBytes(source: Buffer, from: number, to: number, target: Buff
   let at = offset;
   for (let i = from; i < to; i++) target[at++] = source[i]!;
   return at;
+}
+
+/** Copies all bytes. Returns the offset after them. */
+export function put(bytes: Buffer, target: Buffer, offset: number): number {
+  return copyBytes(bytes, 0, bytes.length, target, offset);
 }
 
 /** The display name of an event's room or course, by ordinal; null if unknown. */
