@@ -36,7 +36,7 @@ test('a file is read in chunks with progress, and its content decides the format
   t.match(read.summary, { format: 'ndjson', gzipped: false, bytesRead: BYTES, version: String });
   t.equal(read.records.length, LINES);
   t.ok(progress.length >= 4, `${progress.length} reports`);
-  t.match(progress.at(-1), { bytesRead: BYTES, bytesTotal: BYTES });
+  t.match(progress.pop(), { bytesRead: BYTES, bytesTotal: BYTES, records: LINES }, 'all records, at the end');
   t.ok(progress.every((p, i) => i === 0 || p.bytesRead > (progress[i - 1]?.bytesRead ?? 0)));
   t.equal((await collect(source)).records.length, LINES, 'and it can be loaded again');
 });

@@ -98,6 +98,7 @@ export async function readRecords(
   if (reader !== null) reader.push(last);
   else reader = (await beginWith(Buffer.concat([untold.all, last]), true)) as FormatReader;
   await reader.finish();
+  // The last bytes may have held further records.
   options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
   for (const _step of reader.rest?.() ?? []) {
     options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
