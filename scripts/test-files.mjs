@@ -93,4 +93,4 @@ export function affectedBy(changed, files) {
 }
 
 /** The code of a file without its comments. */
-const codeOf = (text) => text.replace(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');
+const codeOf = (text) => text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
