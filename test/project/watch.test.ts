@@ -19,6 +19,7 @@ test('a change runs the tests that import it, and Ctrl-C ends the watch', async 
     'test/model',
     'test/structures',
     'test/hard/size.ts',
+    'test/hard/slow-test.ts',
     'package.json',
     'tsconfig.json',
   ]) {

@@ -54,6 +54,8 @@ const CLOSES_BEHIND_UPGRADE: readonly (Internal | null)[] = [
   'parser.incoming',
   'request.upgrade',
   'parser.getCurrentBuffer',
+  'handle.bytesWritten',
+  'handle.writeQueueSize',
 ];
 
 async function assertAnswers(t: Test, part: Internal | null): Promise<void> {
