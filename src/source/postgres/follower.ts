@@ -6,6 +6,7 @@ import {
   FOLLOWED_CHANGES_MAX,
   FOLLOWED_ROWS_AT_ONCE,
   FOLLOWED_SILENT_MS_MAX,
+  retryPauseMs,
   UPSTREAM_HEADERS_MS_MAX,
 } from '../../limits.js';
 import type { ReadRules } from '../../model/read-rules.js';
@@ -106,6 +107,8 @@ export class PostgresFollower {
   #lookTimer: NodeJS.Timeout | undefined;
   /** A fault of the server or the network that ended the last session; the next load reports it. */
   #lost: LecternError | null = null;
+  /** Sessions in a row that ended before a commit or a heartbeat. */
+  #breaks = 0;
 
   /**
    * @param onChange is called after each commit that changed a table, and when the session has ended
@@ -155,6 +158,7 @@ export class PostgresFollower {
         row: (oid, key, xid) => pending.addRow(JSON.stringify([oid, ...key]), xid),
         all: (xid) => pending.addAll(xid),
         committed: (atMs) => {
+          this.#breaks = 0;
           const lastCommitMs = Math.abs(atMs) <= DATE_MS_MAX ? atMs : null;
           const waitingSinceMs = this.state.waitingSinceMs ?? Date.now();
           this.state = { ...this.state, lastCommitMs, waitingSinceMs };
@@ -311,17 +315,20 @@ export class PostgresFollower {
 
   async #lookAlive(session: Session): Promise<void> {
     await session.reader.beat(FOLLOWED_SILENT_MS_MAX);
-    if (this.#session === session) await this.#look(null);
+    if (this.#session !== session) return;
+    this.#breaks = 0;
+    await this.#look(null);
   }
 
   /**
-   * Ends the session and asks for a load. A lost connection may be replaced at once; silence and a breach of the
-   * protocol are reported first.
+   * Ends the session and asks for a load: the first time at once, then after longer pauses, because each load reads
+   * everything. Silence and a breach of the protocol are reported first.
    */
   #broken(error: LecternError): void {
     if (error.cause instanceof Hang || error.cause instanceof ProtocolFault) this.#lost = error;
     this.#leave();
-    this.#tellIn(0);
+    this.#tellIn(this.#breaks === 0 ? 0 : retryPauseMs(this.#breaks));
+    this.#breaks++;
   }
 
   #leave(): void {

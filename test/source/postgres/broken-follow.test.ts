@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import { openTimetable, type Timetable } from '../../../src/index.js';
 import { RECORD_BYTES_MAX } from '../../../src/limits.js';
@@ -99,6 +99,58 @@ test('a stream that breaks in the turn in which it begins is replaced', { skip }
   await until(() => timetable.summary);
   await server.sql("UPDATE events SET title = 'after the break'");
   t.ok(await equalsWhole(timetable, server), 'changes arrive');
+});
+
+/** Can end the present streams of changes. */
+async function streamsEnded(t: Test, port: number): Promise<{ port: number; begun: number[]; end(): void }> {
+  const streams = new Set<Socket>();
+  const begun: number[] = [];
+  const proxy = createServer((client) => {
+    const server = connect(port, '127.0.0.1');
+    client.on('data', (data) => {
+      if (data.includes('START_REPLICATION')) {
+        begun.push(performance.now());
+        streams.add(client);
+      }
+      server.write(data);
+    });
+    server.on('data', (data) => client.write(data));
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on('error', () => {});
+      one.on('close', () => other.destroy());
+    }
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.teardown(() => proxy.close());
+  const end = (): void => {
+    for (const stream of streams) stream.destroy();
+    streams.clear();
+  };
+  return { port: (proxy.address() as AddressInfo).port, begun, end };
+}
+
+test('streams that end after each whole read are begun again after longer pauses', { skip }, async (t) => {
+  const server = await startServer((end) => t.teardown(end));
+  await server.sql(`${eventsTable('events', 50)} CREATE PUBLICATION lectern FOR TABLE events;`);
+  const { port, begun, end } = await streamsEnded(t, server.port);
+  const timetable = follow(t, `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`);
+  await timetable.ready;
+  const pausesMs: number[] = [];
+  for (const _round of [0, 1, 2]) {
+    const endedMs = performance.now();
+    const again = new Promise<unknown>((resolve) => timetable.on('loaded', resolve));
+    end();
+    await again;
+    pausesMs.push((begun.at(-1) as number) - endedMs);
+  }
+  t.equal(begun.length, 4);
+  // Timers may be a millisecond early.
+  for (const [n, leastMs] of [0, 999, 1999].entries())
+    t.ok((pausesMs[n] as number) >= leastMs, `${pausesMs}`);
 });
 
 /** A proxy that answers each request for the position with an old position, and delays the bytes of the server. */
