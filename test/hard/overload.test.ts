@@ -31,8 +31,11 @@ const TIMES = 3;
 const WITNESS_RATE = 200;
 /** Requests a second after the overload. */
 const CALM_RATE = 20;
-/** More than this process has: reducing it needs rights that tests may not have. */
-const LOAD_NICENESS = Math.min(19, getPriority() + 10);
+/**
+ * More than this process has: reducing it needs rights that tests may not have. In a short run other tests use the
+ * processor, too, and would leave nothing for a load of lower priority.
+ */
+const LOAD_NICENESS = HARD ? Math.min(19, getPriority() + 10) : getPriority();
 /** The fewest refusals that make its p99 meaningful. */
 const WITNESSED_MIN = size(50, 500);
 const TIMEOUT = { timeout: 900_000 };
@@ -129,7 +132,7 @@ function msUntilGood({ tenths }: Awaited<ReturnType<Load['run']>>): number {
   return (last + 1) * 100;
 }
 
-for (const { name, figure, path, goodputMin, refusedMsMax } of [
+const LOADS = [
   {
     name: 'pages of 100 events as MessagePack, which cost about eleven refusals each',
     figure: 'overload',
@@ -137,7 +140,8 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     goodputMin: 0.8,
     refusedMsMax: 10,
   },
-  // At three times the capacity even refusing takes most of the time, so only some answers are promised.
+  // At three times the capacity even refusing takes most of the time, so only some answers are promised. The clients
+  // need the whole processor for such a load.
   {
     name: 'the cheapest answers, which cost little more than a refusal',
     figure: 'overload-cheap',
@@ -145,7 +149,9 @@ for (const { name, figure, path, goodputMin, refusedMsMax } of [
     goodputMin: 0,
     refusedMsMax: Number.POSITIVE_INFINITY,
   },
-]) {
+] as const;
+
+for (const { name, figure, path, goodputMin, refusedMsMax } of HARD ? LOADS : LOADS.slice(0, 1)) {
   test(`the load is three times what the service can answer: ${name}`, TIMEOUT, async (t) => {
     /** The worse of the two, as a multiple of the limit. */
     const shortfallOf = ({ goodput, refusedP99Ms }: Figures): number =>
