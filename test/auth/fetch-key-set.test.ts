@@ -84,7 +84,9 @@ test('an answer that is not a key set, or never ends, is given up with a reason 
 
 test('an answer that is too large is given up early', async (t) => {
   const script = fileURLToPath(new URL('../../test/auth/flooding-issuer.mjs', import.meta.url));
-  const floods: [name: string, message: RegExp][] = [
+  const floods: [name: string, message: RegExp, isMeasured?: boolean][] = [
+    // The first fetch compiles what the others use.
+    ['chunks', /chunks of a few bytes/, false],
     ['chunks', /chunks of a few bytes/],
     ['interim answers', /more than 8 interim answers/],
     ['header field', /header fields of the answer are too large/],
@@ -92,7 +94,7 @@ test('an answer that is too large is given up early', async (t) => {
     ['chunk extension', /not valid HTTP|closed/],
     ['trailers', /not valid HTTP|closed|too large/],
   ];
-  for (const [name, message] of floods) {
+  for (const [name, message, isMeasured = true] of floods) {
     const issuer = fork(script, [name], { execArgv: [], env: {} });
     t.teardown(() => issuer.kill());
     const [port] = (await once(issuer, 'message')) as [number];
@@ -102,7 +104,7 @@ test('an answer that is too large is given up early', async (t) => {
     const cpuMs = (user + system) / 1000;
     t.comment(`${name}: ${cpuMs.toFixed(1)} ms of processor`);
     // Without the early end, each would run for 5 s and take 1,200 and 1,600 ms of processor time.
-    t.ok(cpuMs < 500, `${name}: ${cpuMs} ms`);
+    if (isMeasured) t.ok(cpuMs < 500, `${name}: ${cpuMs} ms`);
     issuer.kill();
   }
 });
