@@ -3,12 +3,11 @@
  * as for the floor. Answers have status 200.
  */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../../test/hard/free-port.mjs';
 import { answerOf } from '../../answers.mjs';
 import { answerUsage } from '../../servers/measured.mjs';
 import { usageOfTree } from '../process-usage.mjs';
@@ -17,15 +16,6 @@ const START_TRIES = 100;
 const { headers, bodyFile } = JSON.parse(process.argv[2]);
 const folder = mkdtempSync(join(tmpdir(), 'lectern-bench-nginx-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 const quoted = (text) => `"${text.replace(/[\\"]/g, '\\$&')}"`;
 

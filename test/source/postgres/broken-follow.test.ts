@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { type Test, test } from 'tap';
 import { openTimetable, type Timetable } from '../../../src/index.js';
 import { RECORD_BYTES_MAX } from '../../../src/limits.js';
@@ -7,6 +7,7 @@ import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 import { until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
+import { streamProxy } from './stream-proxy.js';
 
 const RULES = { identifiers: 'uuid' } as const;
 
@@ -58,42 +59,26 @@ test('a followed row that grows too long is no longer served, and is served agai
 });
 
 /** Ends the first stream of changes in the packet that begins it, as a server that is shut down at that moment. */
-async function breakFirstStream(t: Test, port: number): Promise<{ port: number; broken: () => number }> {
+async function breakFirstStream(t: Test, port: number): Promise<{ url: string; broken: () => number }> {
   const text = 'SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0';
   const error = Buffer.from(`E\0\0\0\0${text}`);
   error.writeInt32BE(text.length + 4, 1);
   let broken = 0;
-  const proxy = createServer((client) => {
-    const server = connect(port, '127.0.0.1');
-    let isStarting = false;
-    client.on('data', (data) => {
-      if (data.includes('START_REPLICATION')) isStarting = true;
-      server.write(data);
-    });
-    server.on('data', (data) => {
-      const begins = isStarting && broken === 0 && data[0] === 0x57;
+  const { url } = await streamProxy(t, port, {
+    answer(data) {
+      const begins = broken === 0 && data[0] === 0x57;
       if (begins) broken++;
-      client.write(begins ? Buffer.concat([data, error]) : data);
-    });
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on('error', () => {});
-      one.on('close', () => other.destroy());
-    }
+      return begins ? Buffer.concat([data, error]) : data;
+    },
   });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.teardown(() => proxy.close());
-  return { port: (proxy.address() as AddressInfo).port, broken: () => broken };
+  return { url, broken: () => broken };
 }
 
 test('a stream that breaks in the turn in which it begins is replaced', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   await server.sql(`${eventsTable('events', 50)} CREATE PUBLICATION lectern FOR TABLE events;`);
-  const { port, broken } = await breakFirstStream(t, server.port);
-  const timetable = follow(t, `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`);
+  const { url, broken } = await breakFirstStream(t, server.port);
+  const timetable = follow(t, url);
   await timetable.ready.catch(() => {});
   t.equal(broken(), 1);
   await until(() => timetable.summary);
@@ -101,53 +86,24 @@ test('a stream that breaks in the turn in which it begins is replaced', { skip }
   t.ok(await equalsWhole(timetable, server), 'changes arrive');
 });
 
-/** Can end the present streams of changes. */
-async function streamsEnded(t: Test, port: number): Promise<{ port: number; begun: number[]; end(): void }> {
-  const streams = new Set<Socket>();
-  const begun: number[] = [];
-  const proxy = createServer((client) => {
-    const server = connect(port, '127.0.0.1');
-    client.on('data', (data) => {
-      if (data.includes('START_REPLICATION')) {
-        begun.push(performance.now());
-        streams.add(client);
-      }
-      server.write(data);
-    });
-    server.on('data', (data) => client.write(data));
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on('error', () => {});
-      one.on('close', () => other.destroy());
-    }
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.teardown(() => proxy.close());
-  const end = (): void => {
-    for (const stream of streams) stream.destroy();
-    streams.clear();
-  };
-  return { port: (proxy.address() as AddressInfo).port, begun, end };
-}
-
 test('streams that end after each whole read are begun again after longer pauses', { skip }, async (t) => {
   const server = await startServer((end) => t.teardown(end));
   await server.sql(`${eventsTable('events', 50)} CREATE PUBLICATION lectern FOR TABLE events;`);
-  const { port, begun, end } = await streamsEnded(t, server.port);
-  const timetable = follow(t, `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable`);
+  const begunMs: number[] = [];
+  const { url, streams } = await streamProxy(t, server.port, {
+    begun: () => begunMs.push(performance.now()),
+  });
+  const timetable = follow(t, url);
   await timetable.ready;
   const pausesMs: number[] = [];
   for (const _round of [0, 1, 2]) {
     const endedMs = performance.now();
     const again = new Promise<unknown>((resolve) => timetable.on('loaded', resolve));
-    end();
+    for (const stream of streams) stream.destroy();
     await again;
-    pausesMs.push((begun.at(-1) as number) - endedMs);
+    pausesMs.push((begunMs.at(-1) as number) - endedMs);
   }
-  t.equal(begun.length, 4);
+  t.equal(begunMs.length, 4);
   // Timers may be a millisecond early.
   for (const [n, leastMs] of [0, 999, 1999].entries())
     t.ok((pausesMs[n] as number) >= leastMs, `${pausesMs}`);

@@ -1,6 +1,5 @@
 /** Threads that hang or fail are replaced from outside. Reaches inside, because a real service waits for 33 s. */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { type Test, test } from 'tap';
 import { describeHealth } from '../../../src/answer/describe-health.js';
@@ -10,36 +9,15 @@ import { ThreadPulse } from '../../../src/thread/thread-pulse.js';
 import { until } from '../../waiting/until.js';
 import { int16, int32, message } from './false-server.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
+import { streamProxy } from './stream-proxy.js';
 
 const RULES = { identifiers: 'uuid' } as const;
 
 /** A proxy in front of a database, which can insert bytes into the stream of changes. */
 async function intruder(t: Test, port: number): Promise<{ url: string; send(bytes: Buffer): void }> {
-  const streams = new Set<{ write(bytes: Buffer): void }>();
-  const proxy = createServer((client) => {
-    const server = connect(port, '127.0.0.1');
-    client.on('data', (data) => {
-      if (data.includes('START_REPLICATION')) streams.add(client);
-      server.write(data);
-    });
-    server.on('data', (data) => client.write(data));
-    for (const [one, other] of [
-      [client, server],
-      [server, client],
-    ] as const) {
-      one.on('error', () => {});
-      one.on('close', () => {
-        streams.delete(client);
-        other.destroy();
-      });
-    }
-  });
-  proxy.listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
-  t.teardown(() => proxy.close());
-  const { port: own } = proxy.address() as AddressInfo;
+  const { url, streams } = await streamProxy(t, port);
   return {
-    url: `postgres://postgres@127.0.0.1:${own}/postgres?sslmode=disable`,
+    url,
     send(bytes) {
       for (const stream of streams) stream.write(bytes);
     },
