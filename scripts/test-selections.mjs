@@ -91,7 +91,7 @@ export const SLOW_SIZES = [
   'answer/other-parsers.',
   'answer/page-rows.',
   'answer/row-cache.',
-  'cli/generate/generate.',
+  'cli/generate.',
   'http/node/same-bytes.',
   'http/fuzz.',
   'http/request/query-fuzz.',

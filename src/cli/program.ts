@@ -15,7 +15,7 @@ import { isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { VERSION } from '../version.js';
 import type { ExportOptions } from './export-command.js';
 import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
-import type { GenerateOptions } from './generate/events.js';
+import type { GenerateOptions } from './generate.js';
 import type { QueryProposal } from './propose-query.js';
 import { hasFlag, toOption, valuesOf } from './setting-options.js';
 import { addStoreCommands } from './store-commands.js';
@@ -78,12 +78,12 @@ export function createProgram(exit: (code: number) => void): Command {
     .addHelpText('after', example('lectern generate --events 1000000 --seed 7 | gzip > timetable.ndjson.gz'))
     .action(
       async (
-        { events, ...options }: Partial<GenerateOptions> & { seed: number; rooms?: boolean },
+        { events, rooms = false, ...options }: Partial<GenerateOptions> & { seed: number; rooms?: boolean },
         command: Command,
       ) => {
         // Commander's own check would hide a misspelt --events.
         if (events === undefined) command.error("error: the option '--events <number>' is missing");
-        await generate({ events, ...options });
+        await generate({ events, ...options }, rooms);
       },
     );
 
@@ -250,18 +250,10 @@ function readingOf(source: string | readonly string[], parsed: Record<string, un
   return resolveReading({ source, ...valuesOf(COMMAND_READING_SETTINGS, parsed) });
 }
 
-async function generate({
-  rooms,
-  ...options
-}: GenerateOptions & { readonly rooms?: boolean }): Promise<void> {
-  const { generateEvents, generateRooms } = await import('./generate/events.js');
-  if (rooms) {
-    for (const room of generateRooms(options)) process.stdout.write(`${JSON.stringify(room)}\n`);
-    return;
-  }
-  const { writeNdjson } = await import('./generate/write.js');
+async function generate(options: GenerateOptions, isOfRooms: boolean): Promise<void> {
+  const { generateEvents, generateRooms, writeNdjson } = await import('./generate.js');
   try {
-    await writeNdjson(generateEvents(options), process.stdout);
+    await writeNdjson(isOfRooms ? generateRooms(options) : generateEvents(options), process.stdout);
   } catch (error) {
     if (!isWriteFailure(error)) throw error;
   }

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import ICAL from 'ical.js';
 import { type Test, test } from 'tap';
 import type { View } from '../../src/answer/view.js';
-import { generateEvents } from '../../src/cli/generate/events.js';
+import { generateEvents } from '../../src/cli/generate.js';
 import type { TimetableEvent, TimetableRecord } from '../../src/model/event.js';
 import type { FormatName } from '../../src/model/format.js';
 import { parseSourceArgument, sourceOfSpec } from '../../src/source/spec.js';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { escapeHtml, PAGE_POLICY } from '../../src/answer/page-rows.js';
 import type { View } from '../../src/answer/view.js';
-import { generateEvents } from '../../src/cli/generate/events.js';
+import { generateEvents } from '../../src/cli/generate.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
 import { fastTest } from '../hard/slow-test.js';
 import { createNormaliser, isRejection } from '../normalise/objects.js';

@@ -6,7 +6,7 @@ import { MESSAGE_PACK_LAYOUT } from '../../src/answer/msgpack.js';
 import { RowCache } from '../../src/answer/row-cache.js';
 import type { ListLayout, RowLayout } from '../../src/answer/row-layout.js';
 import { type ParameterPairs, SnapshotView } from '../../src/answer/view.js';
-import { generateEvents } from '../../src/cli/generate/events.js';
+import { generateEvents } from '../../src/cli/generate.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import { FEED_PAGE, FORMATS } from '../../src/model/format.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';

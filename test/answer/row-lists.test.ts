@@ -5,7 +5,7 @@ import type { Answer } from '../../src/answer/answer.js';
 import { KeptRows, SliceClock } from '../../src/answer/kept-rows.js';
 import { csvForm } from '../../src/answer/line-rows.js';
 import { type ParameterPairs, SnapshotView, type View } from '../../src/answer/view.js';
-import { generateEvents } from '../../src/cli/generate/events.js';
+import { generateEvents } from '../../src/cli/generate.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/limits.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
 import type { AnyFormatName } from '../../src/model/format.js';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { type ParameterPairs, SnapshotView } from '../../src/answer/view.js';
 import { editImage } from '../../src/change/apply.js';
-import { generateEvents } from '../../src/cli/generate/events.js';
+import { generateEvents } from '../../src/cli/generate.js';
 import type { NormalisedEvent } from '../../src/model/event.js';
 import { FEED_PAGE, FORMATS } from '../../src/model/format.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { tokenOf } from '../../bench/workloads.mjs';
-import { generateEvents } from '../../dist/cli/generate/events.js';
+import { generateEvents } from '../../dist/cli/generate.js';
 import { freePort } from '../hard/free-port.mjs';
 import { makeBases } from './bases.mjs';
 import { Podman, programOf } from './podman.mjs';

@@ -8,7 +8,7 @@ import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { SnapshotView } from '../../src/answer/view.js';
-import { generateEvents } from '../../src/cli/generate/events.js';
+import { generateEvents } from '../../src/cli/generate.js';
 import { LecternError } from '../../src/errors.js';
 import { readImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';

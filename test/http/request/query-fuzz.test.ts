@@ -2,7 +2,7 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'tap';
-import { generateEvents } from '../../../src/cli/generate/events.js';
+import { generateEvents } from '../../../src/cli/generate.js';
 import { recordFigure } from '../../hard/figures.mjs';
 import { HARD, size } from '../../hard/size.js';
 import { MemorySource, openTimetable } from '../../refresh/built.js';
