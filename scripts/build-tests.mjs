@@ -3,7 +3,7 @@
  * build instead of src/. So the tests use the shipped code, and their many processes compile nothing.
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transform } from 'esbuild';
 import { FIRST } from './test-selections.mjs';
@@ -51,7 +51,9 @@ async function buildOne(from, to) {
 }
 
 /** More files would make the longest program longer than the others together. */
-const FILES_MAX = 10;
+const FILES_MAX = 16;
+/** Folders with fewer files have a program in common. */
+const OWN_PROGRAM_FILES = 5;
 
 /**
  * Test files of one folder become one program or a few, because starting a program costs more than most files.
@@ -61,27 +63,32 @@ const FILES_MAX = 10;
  * @returns {string[]} the programs, from the project's folder, in the order of their starts
  */
 export function writePrograms(files, isTogether) {
-  const folders = new Map();
-  for (const file of files) {
-    // A folder of its own for each file.
-    const folder = isTogether ? dirname(file) : file;
-    folders.set(folder, [...(folders.get(folder) ?? []), file]);
-  }
   const rank = (program) => {
     const found = FIRST.findIndex((start) => program.startsWith(`.tests/${start}`));
     return found === -1 ? FIRST.length : found;
   };
-  const programs = [...folders].flatMap(([folder, own]) => {
+  const programs = isTogether ? programsOfFolders(files) : files.map((file) => `.tests/${file}`);
+  return programs.sort((a, b) => rank(a) - rank(b));
+}
+
+function programsOfFolders(files) {
+  const folders = new Map();
+  for (const file of files) folders.set(dirname(file), [...(folders.get(dirname(file)) ?? []), file]);
+  const isSmall = ([, own]) => own.length < OWN_PROGRAM_FILES;
+  const small = [...folders].filter(isSmall).flatMap(([, own]) => own);
+  const groups = [...folders].filter((group) => !isSmall(group));
+  if (small.length > 0) groups.push(['small-folders', small]);
+  return groups.flatMap(([folder, own]) => {
     const count = Math.ceil(own.length / FILES_MAX);
     return Array.from({ length: count }, (_, n) => {
-      // Every count-th file, because neighbours by name are often alike.
-      const [first, ...others] = own.filter((_, at) => at % count === n);
-      if (others.length === 0) return `.tests/${first}`;
       const program = `.tests/${folder}/together-${n + 1}.test.js`;
-      const imports = [first, ...others].map((file) => `import './${basename(file)}';\n`);
+      // Every count-th file, because neighbours by name are often alike.
+      const imports = own
+        .filter((_, at) => at % count === n)
+        .map((file) => `import '${relative(folder, file).replace(/^(?!\.)/, './')}';\n`);
+      mkdirSync(join(ROOT, dirname(program)), { recursive: true });
       writeFileSync(join(ROOT, program), imports.join(''));
       return program;
     });
   });
-  return programs.sort((a, b) => rank(a) - rank(b));
 }

@@ -56,7 +56,6 @@ print(json.dumps(list(csv.reader(open(sys.argv[1], newline='', encoding='utf-8')
 `;
 
 import { runs } from '../hard/size.js';
-import { fastTest } from '../hard/slow-test.js';
 
 /** Debian installs its packages for its own Python, which may not be the first. */
 const PYTHON = ['python3', '/usr/bin/python3'];
@@ -161,21 +160,17 @@ const withoutPython =
   CALENDAR_PYTHON === undefined &&
   'Python has no icalendar (apt-get install python3-icalendar): calendars were read by ical.js alone';
 
-fastTest('a second parser of calendars is available', { skip: withoutPython }, async (t) => {
+test('a second parser of calendars is available', { skip: withoutPython }, async (t) => {
   t.ok(CALENDAR_PYTHON);
 });
 
-fastTest(
-  'a second parser of CSV is available',
-  {
-    skip: CSV_PYTHON === undefined && 'there is no Python',
-  },
-  async (t) => {
-    t.ok(CSV_PYTHON);
-  },
-);
+test('a second parser of CSV is available', {
+  skip: CSV_PYTHON === undefined && 'there is no Python',
+}, async (t) => {
+  t.ok(CSV_PYTHON);
+});
 
-fastTest('the generated timetable survives writing and reading', async (t) => {
+test('the generated timetable survives writing and reading', async (t) => {
   assertAll(t, 'generated', viewOf(generateEvents({ events: 1500, seed: 3 })));
 });
 
@@ -215,7 +210,7 @@ test('texts that are hard to write survive writing and reading', async (t) => {
   assertAll(t, 'texts', viewOfTexts(readable));
 });
 
-fastTest('names of rooms and courses, and clashes, survive writing and reading', async (t) => {
+test('names of rooms and courses, and clashes, survive writing and reading', async (t) => {
   const texts = fc
     .sample(nastyTexts, { seed: 18, numRuns: 200 })
     .map(readableByPython)
@@ -261,7 +256,7 @@ fastTest('names of rooms and courses, and clashes, survive writing and reading',
   t.equal(expected.filter(({ categories }) => categories.endsWith('CLASH')).length > 100, true);
 });
 
-fastTest('NDJSON and CSV are sources of the same events', async (t) => {
+test('NDJSON and CSV are sources of the same events', async (t) => {
   const view = viewOf(generateEvents({ events: 1500, seed: 6 }));
   const json = allAs(view, 'json', 10_000);
   for (const format of ['ndjson', 'csv', 'json', 'msgpack'] as const) {
@@ -295,7 +290,7 @@ test('every text comes back from CSV, and an empty text stays different from nul
   t.pass('every generated timetable');
 });
 
-fastTest('no line of a calendar is longer than 75 octets', async (t) => {
+test('no line of a calendar is longer than 75 octets', async (t) => {
   const view = viewOf(generateEvents({ events: 2000, seed: 4 }));
   const lines = allAs(view, 'ics', 2000).toString().split('\r\n');
   t.ok(Math.max(...lines.map((line) => Buffer.byteLength(line))) <= 75);

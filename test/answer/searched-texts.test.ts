@@ -5,7 +5,6 @@ import { SEARCHED_UNITS_MAX } from '../../src/limits.js';
 import { searchForm } from '../../src/model/text.js';
 import { Dictionary } from '../../src/structures/dictionary.js';
 import { runs } from '../hard/size.js';
-import { fastTest } from '../hard/slow-test.js';
 
 function dictionaryOf(values: readonly string[]): Dictionary {
   const texts = values.map((value) => Buffer.from(value));
@@ -40,7 +39,7 @@ test('values are found by their search forms', (t) => {
   t.end();
 });
 
-fastTest('long texts are folded in pieces, with and without letters of two bytes', (t) => {
+test('long texts are folded in pieces, with and without letters of two bytes', (t) => {
   for (const letter of ['a', 'Ä', 'ß', 'Σ', '각', '\u{1F389}']) {
     const values = ['Übung', letter.repeat(70_000), `x${letter.repeat(65_535)}y`, 'ßZ', ''];
     const all = values.map(searchForm);
@@ -55,7 +54,7 @@ fastTest('long texts are folded in pieces, with and without letters of two bytes
   t.end();
 });
 
-fastTest('no form of a code point has more than two UTF-16 units for each byte of its UTF-8', (t) => {
+test('no form of a code point has more than two UTF-16 units for each byte of its UTF-8', (t) => {
   const longer: string[] = [];
   for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
     if (codePoint >= 0xd800 && codePoint <= 0xdfff) continue;
@@ -78,7 +77,7 @@ function timeOf(texts: SearchedTexts, size: number, q: string): number {
   return Math.min(search(), search(), search());
 }
 
-fastTest('all search texts take about the same time with any values', (t) => {
+test('all search texts take about the same time with any values', (t) => {
   const a = (count: number): string => 'a'.repeat(count);
   const sets = {
     'long values': Array.from({ length: 4 }, (_, n) => a(500_000) + n),

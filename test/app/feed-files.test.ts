@@ -7,7 +7,6 @@ import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { Folder } from '../files/folder.js';
 import { SLOW } from '../hard/size.js';
-import { fastTest } from '../hard/slow-test.js';
 import { until } from '../waiting/until.js';
 
 const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
@@ -106,7 +105,7 @@ for (const workers of SLOW ? [1, 3] : [2]) {
   });
 }
 
-fastTest('a bad or missing file is refused, and the earlier content stays', async (t) => {
+test('a bad or missing file is refused, and the earlier content stays', async (t) => {
   const folder = new Folder(t);
   const revoked = JSON.stringify({ bob: '2100-01-01T00:00:00Z' });
   const feed = {
@@ -142,7 +141,7 @@ fastTest('a bad or missing file is refused, and the earlier content stays', asyn
   t.match(logged.join('\n'), '"message":"feed revocations read again"');
 });
 
-fastTest('feed secrets are rotated by replacing the file', async (t) => {
+test('feed secrets are rotated by replacing the file', async (t) => {
   const folder = new Folder(t);
   const first = newSecret();
   const feed = { secretFile: folder.write('secret', first) };

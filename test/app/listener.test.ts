@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
 import { SLOW } from '../hard/size.js';
-import { fastTest } from '../hard/slow-test.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { until } from '../waiting/until.js';
 import { get, keptLog, makeThrow, watchThreads } from './threads.js';
@@ -51,62 +50,59 @@ function ask(url: string, method = 'GET', headers: Record<string, string> = {}):
 
 const bearer = { authorization: `Bearer ${TOKEN}` };
 
-fastTest(
-  '/ready is 503 without a snapshot, with a stale one and while draining, otherwise 200',
-  async (t) => {
-    let finish = (): void => {};
-    const mayLoad = new Promise<void>((resolve) => {
-      finish = resolve;
-    });
-    let end = (): void => {};
-    const mayEnd = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    let fails = false;
-    const source = {
-      name: 'slow',
-      // The load ends when the test allows it.
-      watch: () => ({ close: () => mayEnd }),
-      async load() {
-        await mayLoad;
-        if (fails) throw new Error('away');
-        return { records: RECORDS, version: null };
-      },
-    };
-    const service = await startService({ ...OPTIONS, source, watch: true, staleSecondsMax: 0.2 });
-    t.teardown(() => {
-      end();
-      return service.close();
-    });
-    const admin = service.adminAddress?.origin ?? '';
-    const state = async (): Promise<unknown[]> => {
-      const { status, json } = await ask(`${admin}/ready`);
-      return [status, ...(json.reasons as string[])];
-    };
-    t.strictSame(await state(), [503, 'no-snapshot']);
-    t.equal((await ask(`${admin}/live`)).status, 200);
-    finish();
-    await service.ready;
-    t.strictSame(await state(), [200]);
-    fails = true;
-    await service.timetable.refresh();
-    await until(() => service.timetable.view === null);
-    t.strictSame(await state(), [503, 'snapshot-stale']);
-    t.equal((await ask(`${admin}/live`)).status, 200);
-    fails = false;
-    await service.timetable.refresh();
-    t.strictSame(await state(), [200]);
-
-    const closing = service.close();
-    t.strictSame(await state(), [503, 'draining'], 'while it is being closed');
-    t.equal((await ask(`${admin}/live`)).status, 200);
+test('/ready is 503 without a snapshot, with a stale one and while draining, otherwise 200', async (t) => {
+  let finish = (): void => {};
+  const mayLoad = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let end = (): void => {};
+  const mayEnd = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let fails = false;
+  const source = {
+    name: 'slow',
+    // The load ends when the test allows it.
+    watch: () => ({ close: () => mayEnd }),
+    async load() {
+      await mayLoad;
+      if (fails) throw new Error('away');
+      return { records: RECORDS, version: null };
+    },
+  };
+  const service = await startService({ ...OPTIONS, source, watch: true, staleSecondsMax: 0.2 });
+  t.teardown(() => {
     end();
-    await closing;
-    await t.rejects(ask(`${admin}/live`), { code: 'ECONNREFUSED' }, 'the admin listener is closed last');
-  },
-);
+    return service.close();
+  });
+  const admin = service.adminAddress?.origin ?? '';
+  const state = async (): Promise<unknown[]> => {
+    const { status, json } = await ask(`${admin}/ready`);
+    return [status, ...(json.reasons as string[])];
+  };
+  t.strictSame(await state(), [503, 'no-snapshot']);
+  t.equal((await ask(`${admin}/live`)).status, 200);
+  finish();
+  await service.ready;
+  t.strictSame(await state(), [200]);
+  fails = true;
+  await service.timetable.refresh();
+  await until(() => service.timetable.view === null);
+  t.strictSame(await state(), [503, 'snapshot-stale']);
+  t.equal((await ask(`${admin}/live`)).status, 200);
+  fails = false;
+  await service.timetable.refresh();
+  t.strictSame(await state(), [200]);
 
-fastTest('/ready reports no-thread when no thread can answer', async (t) => {
+  const closing = service.close();
+  t.strictSame(await state(), [503, 'draining'], 'while it is being closed');
+  t.equal((await ask(`${admin}/live`)).status, 200);
+  end();
+  await closing;
+  await t.rejects(ask(`${admin}/live`), { code: 'ECONNREFUSED' }, 'the admin listener is closed last');
+});
+
+test('/ready reports no-thread when no thread can answer', async (t) => {
   const threads = watchThreads(t);
   const { log } = keptLog();
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), workers: 2 }, { log });
@@ -173,7 +169,7 @@ test('/ready reports no-keys until there is a usable key', async (t) => {
   await allSay('');
 });
 
-fastTest('a repeated refusal is reported again', async (t) => {
+test('a repeated refusal is reported again', async (t) => {
   const source = {
     name: 'shrunk',
     version: 1,
@@ -196,7 +192,7 @@ fastTest('a repeated refusal is reported again', async (t) => {
   t.match(json, { outcome: 'unchanged', reason: null });
 });
 
-fastTest('the answer of POST /refresh has the outcome', async (t) => {
+test('the answer of POST /refresh has the outcome', async (t) => {
   const { log, lines } = keptLog();
   const source = new MemorySource(RECORDS);
   const options = { ...OPTIONS, source, adminTokenFile: tokenFile(t) };
@@ -220,7 +216,7 @@ fastTest('the answer of POST /refresh has the outcome', async (t) => {
   }
 });
 
-fastTest('consecutive requests for loads each get the outcome of their own load', async (t) => {
+test('consecutive requests for loads each get the outcome of their own load', async (t) => {
   const loads: (readonly object[])[] = [RECORDS, RECORDS.slice(0, 2), RECORDS, RECORDS.slice(0, 9)];
   const source = {
     name: 'changing',
@@ -243,7 +239,7 @@ fastTest('consecutive requests for loads each get the outcome of their own load'
   t.match((await ask(url, 'POST', bearer)).json, { outcome: 'failed', events: 9, reason: /away/ });
 });
 
-fastTest('without the token nothing is loaded', async (t) => {
+test('without the token nothing is loaded', async (t) => {
   const { log, lines } = keptLog();
   const source = new MemorySource(RECORDS);
   const options = { ...OPTIONS, source, adminTokenFile: tokenFile(t) };
@@ -278,7 +274,7 @@ fastTest('without the token nothing is loaded', async (t) => {
   );
 });
 
-fastTest('a short or malformed token is refused at the start and is not repeated', async (t) => {
+test('a short or malformed token is refused at the start and is not repeated', async (t) => {
   for (const text of ['Sh0rt!', `${'ü'.repeat(30)}`, `two words ${'x'.repeat(30)}`, '']) {
     const adminTokenFile = tokenFile(t, text);
     const failure = await startService({
@@ -294,7 +290,7 @@ fastTest('a short or malformed token is refused at the start and is not repeated
   }
 });
 
-fastTest('other paths, other methods and malformed requests get problem documents', async (t) => {
+test('other paths, other methods and malformed requests get problem documents', async (t) => {
   const adminTokenFile = tokenFile(t);
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), adminTokenFile });
   t.teardown(() => service.close());
@@ -371,7 +367,7 @@ fastTest('other paths, other methods and malformed requests get problem document
   );
 });
 
-fastTest('a taken port fails the start and leaves nothing behind', async (t) => {
+test('a taken port fails the start and leaves nothing behind', async (t) => {
   const first = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
   t.teardown(() => first.close());
   const adminPort = first.adminAddress?.port ?? 0;
@@ -381,7 +377,7 @@ fastTest('a taken port fails the start and leaves nothing behind', async (t) => 
   t.equal((await ask(`${first.adminAddress?.origin}/live`)).status, 200);
 });
 
-fastTest('a server of the library may have an admin listener', async (t) => {
+test('a server of the library may have an admin listener', async (t) => {
   const timetable = openTimetable({ source: RECORDS });
   t.teardown(() => timetable.close());
   const auth = { hs256Secret: SECRET };

@@ -1,6 +1,7 @@
 /** Threads that are lost. */
+
+import { test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { fastTest, slowTest } from '../hard/slow-test.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { get, keptLog, makeThrow, openConnections, watchThreads } from './threads.js';
@@ -16,7 +17,7 @@ const headers = {
   authorization: `Bearer ${hs256({ sub: 'alice', exp: Math.floor(Date.now() / 1000) + 3600 })}`,
 };
 
-fastTest('connections reach every thread; a lost thread is replaced, and the others continue', async (t) => {
+test('connections reach every thread; a lost thread is replaced, and the others continue', async (t) => {
   const threads = watchThreads(t);
   const { log, lines } = keptLog();
   const source = new MemorySource(RECORDS);
@@ -58,7 +59,7 @@ fastTest('connections reach every thread; a lost thread is replaced, and the oth
   for (const socket of open) socket.destroy();
 });
 
-slowTest('threads that are lost repeatedly are replaced ever more slowly', async (t) => {
+test('threads that are lost repeatedly are replaced ever more slowly', async (t) => {
   const threads = watchThreads(t);
   const { log, lines } = keptLog();
   const service = await startService(
@@ -83,7 +84,7 @@ slowTest('threads that are lost repeatedly are replaced ever more slowly', async
   t.strictSame(pauses, ['none', '100', '200', '400']);
 });
 
-fastTest('an embedding program gets an event for a lost thread', async (t) => {
+test('an embedding program gets an event for a lost thread', async (t) => {
   const threads = watchThreads(t);
   const timetable = openTimetable({ source: new MemorySource(RECORDS) });
   t.teardown(() => timetable.close());

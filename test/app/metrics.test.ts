@@ -11,7 +11,6 @@ import { ROOT } from '../cli/lectern.js';
 import { testFolder } from '../files/test-folder.js';
 import { openFleet } from '../fleet/fleet.js';
 import { SLOW } from '../hard/size.js';
-import { fastTest, slowTest } from '../hard/slow-test.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { until } from '../waiting/until.js';
 import { scrape, total } from './scrape.js';
@@ -93,7 +92,7 @@ for (const workers of SLOW ? [1, 2] : [2]) {
   });
 }
 
-fastTest('heaps of threads that load and patch are shown while these threads run', async (t) => {
+test('heaps of threads that load and patch are shown while these threads run', async (t) => {
   let finish = (): void => {};
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
@@ -130,7 +129,7 @@ fastTest('heaps of threads that load and patch are shown while these threads run
   );
 });
 
-fastTest('docs/operations.md has every metric, and no others', async (t) => {
+test('docs/operations.md has every metric, and no others', async (t) => {
   const service = await startService({
     ...OPTIONS,
     source: new MemorySource(RECORDS),
@@ -169,7 +168,7 @@ fastTest('docs/operations.md has every metric, and no others', async (t) => {
   t.strictSame(new Map(rows), shown);
 });
 
-fastTest('reloads and refusals are counted by outcome', async (t) => {
+test('reloads and refusals are counted by outcome', async (t) => {
   const source = new MemorySource(RECORDS);
   const service = await startService({ ...OPTIONS, source, watch: false });
   t.teardown(() => service.close());
@@ -195,7 +194,7 @@ fastTest('reloads and refusals are counted by outcome', async (t) => {
   t.equal(total(metrics, 'lectern_snapshot_rejected_records'), 1);
 });
 
-slowTest('counts never fall during scrapes under load, even when a thread is lost', async (t) => {
+test('counts never fall during scrapes under load, even when a thread is lost', async (t) => {
   const threads = watchThreads(t);
   const source = new MemorySource(RECORDS);
   const service = await startService({ ...OPTIONS, source, workers: 2 });
@@ -232,7 +231,7 @@ slowTest('counts never fall during scrapes under load, even when a thread is los
   t.equal(metrics.get('lectern_threads_lost_total'), 1);
 });
 
-slowTest('overload counts cover all threads and stay when a thread is lost', async (t) => {
+test('overload counts cover all threads and stay when a thread is lost', async (t) => {
   const threads = watchThreads(t);
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS), workers: 2 });
   t.teardown(() => service.close());
@@ -275,43 +274,40 @@ slowTest('overload counts cover all threads and stay when a thread is lost', asy
   t.equal(service.condition.isOverloaded, true);
 });
 
-fastTest(
-  'servers of one timetable count every load since it was opened, and leave no listeners behind',
-  async (t) => {
-    const source = new MemorySource(RECORDS);
-    const timetable = openTimetable({ source, watch: false });
-    t.teardown(() => timetable.close());
-    await timetable.ready;
-    source.replace([]);
-    await timetable.refresh();
-    const warnings: Error[] = [];
-    const onWarning = (warning: Error): void => void warnings.push(warning);
-    process.on('warning', onWarning);
-    t.teardown(() => process.off('warning', onWarning));
-    const listeners = t.capture(timetable, 'on', timetable.on);
-    const options = { auth: { hs256Secret: SECRET }, port: 0, admin: { port: 0 } };
-    for (let n = 0; n < 12; n++) await (await timetable.serve(options)).close();
-    const first = await timetable.serve(options);
-    const admin = first.adminAddress?.origin ?? '';
-    // The port of the timetable or of the admin listener is taken.
-    const taken = { code: 'address-unavailable' };
-    await t.rejects(timetable.serve({ ...options, port: first.address.port }), taken);
-    await t.rejects(timetable.serve({ ...options, admin: { port: first.adminAddress?.port ?? 0 } }), taken);
-    t.strictSame(listeners(), []);
-    t.strictSame(warnings, []);
-    const second = await timetable.serve(options);
-    await timetable.refresh({ force: true });
-    for (const origin of [admin, second.adminAddress?.origin ?? '']) {
-      const metrics = await scrape(origin);
-      t.equal(metrics.get('lectern_reloads_total{result="published"}'), 2);
-      t.equal(metrics.get('lectern_reloads_total{result="refused"}'), 1);
-      t.equal(total(metrics, 'lectern_reloads_total'), 3);
-      t.equal(metrics.get('lectern_gate_refusals_total{reason="empty"}'), 1);
-    }
-  },
-);
+test('servers of one timetable count every load since it was opened, and leave no listeners behind', async (t) => {
+  const source = new MemorySource(RECORDS);
+  const timetable = openTimetable({ source, watch: false });
+  t.teardown(() => timetable.close());
+  await timetable.ready;
+  source.replace([]);
+  await timetable.refresh();
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const listeners = t.capture(timetable, 'on', timetable.on);
+  const options = { auth: { hs256Secret: SECRET }, port: 0, admin: { port: 0 } };
+  for (let n = 0; n < 12; n++) await (await timetable.serve(options)).close();
+  const first = await timetable.serve(options);
+  const admin = first.adminAddress?.origin ?? '';
+  // The port of the timetable or of the admin listener is taken.
+  const taken = { code: 'address-unavailable' };
+  await t.rejects(timetable.serve({ ...options, port: first.address.port }), taken);
+  await t.rejects(timetable.serve({ ...options, admin: { port: first.adminAddress?.port ?? 0 } }), taken);
+  t.strictSame(listeners(), []);
+  t.strictSame(warnings, []);
+  const second = await timetable.serve(options);
+  await timetable.refresh({ force: true });
+  for (const origin of [admin, second.adminAddress?.origin ?? '']) {
+    const metrics = await scrape(origin);
+    t.equal(metrics.get('lectern_reloads_total{result="published"}'), 2);
+    t.equal(metrics.get('lectern_reloads_total{result="refused"}'), 1);
+    t.equal(total(metrics, 'lectern_reloads_total'), 3);
+    t.equal(metrics.get('lectern_gate_refusals_total{reason="empty"}'), 1);
+  }
+});
 
-fastTest('unreadable requests are counted with their bytes, without a duration', async (t) => {
+test('unreadable requests are counted with their bytes, without a duration', async (t) => {
   const service = await startService({ ...OPTIONS, source: new MemorySource(RECORDS) });
   t.teardown(() => service.close());
   await service.ready;

@@ -5,7 +5,6 @@ import { PresentAccess } from '../../src/auth/access.js';
 import { FeedAddresses } from '../../src/auth/feed-address.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
-import { fastTest } from '../hard/slow-test.js';
 import { serve, setUp } from '../http/harness.js';
 import { addressesOf, grantFor, hostileFeeds, NOW_MS, REVOKED, SECRETS } from './hostile-feeds.js';
 
@@ -13,7 +12,7 @@ const COUNT = 100_000;
 const REQUESTS = size(1000, COUNT, 10_000);
 const SEED = 20_261_123;
 
-fastTest('none of 100,000 bad addresses is accepted', async (t) => {
+test('none of 100,000 bad addresses is accepted', async (t) => {
   const addresses = addressesOf();
   const accepted: string[] = [];
   const kinds = new Map<string, number>();
@@ -80,7 +79,7 @@ test('over HTTP all bad addresses get the same 404', async (t) => {
     recordFigure('feed-addresses', `0 of ${COUNT} accepted; ${REQUESTS} over HTTP, all with the same 404`);
 });
 
-fastTest('an address with many values counts as many addresses in the cache', async (t) => {
+test('an address with many values counts as many addresses in the cache', async (t) => {
   const secrets = SECRETS;
   const addresses = new FeedAddresses({
     secrets,

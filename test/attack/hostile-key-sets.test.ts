@@ -8,7 +8,6 @@ import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../../src
 import { base64url, goodClaims, NOW_MS, signed } from '../auth/tokens.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
-import { fastTest, slowTest } from '../hard/slow-test.js';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ecs = ['P-256', 'P-384', 'P-521'].map((namedCurve) => generateKeyPairSync('ec', { namedCurve }));
@@ -46,7 +45,7 @@ function cpuMsOf(work: () => void): number {
 const times = (count: number, key: (n: number) => object): object[] =>
   Array.from({ length: count }, (_, n) => key(n));
 
-fastTest('odd keys are used, or left out with a reason', async (t) => {
+test('odd keys are used, or left out with a reason', async (t) => {
   const rows: [name: string, keys: readonly object[], used: number, reason: RegExp | null][] = [
     ['100 keys', times(100, (n) => rsaJwk(2048, 'AQAB', n)), 100, null],
     ['10,000 keys', times(10_000, () => ed), KEY_SET_KEYS_MAX, /only the first 100 keys are read/],
@@ -103,7 +102,7 @@ test('a hostile set of 1 MiB costs little to read', async (t) => {
   if (HARD) recordFigure('key-sets-read', told.join(', '));
 });
 
-fastTest('for any key set, a token is checked with a bounded number of keys', async (t) => {
+test('for any key set, a token is checked with a bounded number of keys', async (t) => {
   const kinds: [jwk: JsonWebKey, alg: string, most: number][] = [
     [good, 'RS256', KEYS_TRIED_MAX],
     [rsaJwk(4096), 'PS512', KEYS_TRIED_MAX],
@@ -153,7 +152,7 @@ fastTest('for any key set, a token is checked with a bounded number of keys', as
   );
 });
 
-fastTest('keys with the same kid are tried until one fits', async (t) => {
+test('keys with the same kid are tried until one fits', async (t) => {
   const others = times(KEYS_TRIED_MAX - 1, (n) => ({ ...rsaJwk(2048, 'AQAB', n), kid: 'same' }));
   const token = signed(goodClaims(), rsa.privateKey, { alg: 'RS256', kid: 'same' });
   const outcome = async (keys: readonly object[]): Promise<string> => {
@@ -170,7 +169,7 @@ fastTest('keys with the same kid are tried until one fits', async (t) => {
   );
 });
 
-slowTest('a bad token costs at most a few ordinary verifications', async (t) => {
+test('a bad token costs at most a few ordinary verifications', async (t) => {
   const ROUNDS = size(20, 200, 100);
   /** The cheapest keys, which most issuers use. */
   const ordinary = { keys: [good], alg: 'RS256', bytes: 256 };

@@ -2,7 +2,6 @@
 import { test } from 'tap';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
-import { fastTest } from '../hard/slow-test.js';
 import { leastGapMs, PLAN, setUp } from './issuer.js';
 
 const OUTAGE_MS = 10 * 60_000;
@@ -65,7 +64,7 @@ for (const [cooldownMs, figure] of [
   });
 }
 
-fastTest('forged kids cause at most one fetch per cooldown while the issuer answers, too', async (t) => {
+test('forged kids cause at most one fetch per cooldown while the issuer answers, too', async (t) => {
   const { clock, issuer, start } = setUp({ cooldownMs: 1000 });
   const { ask } = start();
   await clock.advance(0);
@@ -80,7 +79,7 @@ fastTest('forged kids cause at most one fetch per cooldown while the issuer answ
   t.ok(issuer.askedMs.length <= 101, `${issuer.askedMs.length} fetches in 100 s`);
 });
 
-fastTest('a slow issuer does not delay tokens with a known key', async (t) => {
+test('a slow issuer does not delay tokens with a known key', async (t) => {
   const { clock, issuer, start } = setUp();
   const { ask, remote } = start();
   await clock.advance(0);

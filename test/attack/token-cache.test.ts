@@ -12,7 +12,6 @@ import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../../src/limit
 import { base64url, goodClaims, hs256, NOW_MS, NOW_SECONDS, SECRET } from '../auth/tokens.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
-import { fastTest } from '../hard/slow-test.js';
 import { setUp } from './issuer.js';
 
 const TOKENS = size(100_000, 1_000_000);
@@ -85,7 +84,7 @@ test(`${VERIFIED} tokens verified one after another take at most the memory that
   t.equal(authenticator.lookup(hs256(goodClaims({ n: 0 }))), undefined, 'the first is not');
 });
 
-fastTest('only the canonical spelling of a good token is accepted', async (t) => {
+test('only the canonical spelling of a good token is accepted', async (t) => {
   const authenticator = authenticatorOf(() => NOW_MS);
   const token = hs256(goodClaims());
   t.equal((await authenticator.verify(token)).outcome, 'ok');
@@ -112,7 +111,7 @@ function nextCharacter(character: string, n: number): string {
   return alphabet.charAt((alphabet.indexOf(character) + n) % 64);
 }
 
-fastTest('equal claims with another signature are another token', async (t) => {
+test('equal claims with another signature are another token', async (t) => {
   const authenticator = authenticatorOf(() => NOW_MS);
   const input = `${base64url({ alg: 'HS256', a: 1 })}.${base64url(goodClaims())}`;
   const again = `${input}.${createHmac('sha256', SECRET).update(input).digest('base64url')}`;
@@ -121,7 +120,7 @@ fastTest('equal claims with another signature are another token', async (t) => {
   t.equal((await authenticator.verify(again)).outcome, 'ok');
 });
 
-fastTest("the cache agrees with a new verification in every second of a token's life", async (t) => {
+test("the cache agrees with a new verification in every second of a token's life", async (t) => {
   let nowMs = NOW_MS;
   const authenticator = authenticatorOf(() => nowMs);
   const fresh = createVerifier({ keySets: [createSecretKeySet(Buffer.from(SECRET))], now: () => nowMs });

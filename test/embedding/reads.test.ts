@@ -6,8 +6,6 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import type { FormatName, TimetableOptions } from '../../src/index.js';
 
-import { slowTest } from '../hard/slow-test.js';
-
 import { idOf, MemorySource, openTimetable, ROOT, record, temporaryFolder } from './built.js';
 
 const DEMO = join(ROOT, 'fixtures/demo.ndjson.gz');
@@ -146,7 +144,7 @@ test('changes() gives the difference from every snapshot still kept', async (t) 
   t.throws(() => timetable.changes(first), { code: 'closed' });
 });
 
-slowTest('only the last 256 snapshots are kept', async (t) => {
+test('only the last 256 snapshots are kept', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openTimetable({ source: memory });
   const ids = [(await timetable.ready).id];

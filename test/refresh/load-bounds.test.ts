@@ -9,7 +9,6 @@ import { keptLog } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
 import { endless, endlessRecords, goodEvents } from '../hard/endless.mjs';
 import { SLOW } from '../hard/size.js';
-import { fastTest } from '../hard/slow-test.js';
 import { openTimetable, startService } from './built.js';
 
 const GOOD = goodEvents()
@@ -50,7 +49,7 @@ async function startEndless(
   return upstream;
 }
 
-fastTest('an endless upstream is abandoned early, and the served snapshot stays', async (t) => {
+test('an endless upstream is abandoned early, and the served snapshot stays', async (t) => {
   const upstream = await startEndless(t, 'ndjson');
   const { log, lines } = keptLog();
   const service = await startService(
@@ -127,7 +126,7 @@ test('endless records of a program are abandoned, on a thread and on the main th
   }
 });
 
-fastTest('an unchanged source whose load was refused is not read again', async (t) => {
+test('an unchanged source whose load was refused is not read again', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lectern-bounds-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const line = (n: number): string => `{"id":"${n}"}\n`;

@@ -1,10 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Test } from 'tap';
+import { type Test, test } from 'tap';
 import type { RequestHandler } from '../../../src/http/handler.js';
 import { OVERLOAD_RECOVERY_MS, OVERLOAD_REQUESTS_MIN, Overload } from '../../../src/http/server/overload.js';
 import { HttpServer } from '../../../src/http/server/server.js';
-import { fastTest, slowTest } from '../../hard/slow-test.js';
 import { until } from '../../waiting/until.js';
 import { setUp } from '../harness.js';
 
@@ -93,7 +92,7 @@ async function refusalOf(port: number, bytes: string, answers = 1): Promise<stri
   return 'never refused';
 }
 
-fastTest('excess requests get the constant refusal until the load falls', async (t) => {
+test('excess requests get the constant refusal until the load falls', async (t) => {
   const changes: boolean[] = [];
   const { server, port } = await listen(t, 1, 10, (isOverloaded) => changes.push(isOverloaded));
   const clients = crowd(port, CROWD);
@@ -135,7 +134,7 @@ fastTest('excess requests get the constant refusal until the load falls', async 
   t.equal(server.load.refused, before);
 });
 
-slowTest('an allowed page can read a refusal, and its preflights are answered', async (t) => {
+test('an allowed page can read a refusal, and its preflights are answered', async (t) => {
   // Its head is too long to be sent directly.
   const long = `https://${'long.'.repeat(300)}example`;
   const corsOrigins = [PAGE, long];
@@ -192,7 +191,7 @@ slowTest('an allowed page can read a refusal, and its preflights are answered', 
   t.match(await refusalOf(port, request('OPTIONS', 'https://other.example.org', asking)), /^HTTP\/1\.1 503 /);
 });
 
-fastTest('with the limit 0, no request is ever refused', async (t) => {
+test('with the limit 0, no request is ever refused', async (t) => {
   const { server, port } = await listen(t, 1, 0);
   const clients = crowd(port, CROWD);
   t.teardown(() => clients.stop());
@@ -205,7 +204,7 @@ fastTest('with the limit 0, no request is ever refused', async (t) => {
   t.match(server.load, { isOverloaded: false, refused: 0 });
 });
 
-fastTest('long turns are no overload while few requests wait', async (t) => {
+test('long turns are no overload while few requests wait', async (t) => {
   const { server, port } = await listen(t, 0.05, 50);
   let answered = 0;
   let wrong = 0;
@@ -234,7 +233,7 @@ fastTest('long turns are no overload while few requests wait', async (t) => {
   t.match(server.load, { isOverloaded: false, refused: 0, overloads: 0 });
 });
 
-fastTest('requests that wait within the limit are not refused, even on a busy thread', async (t) => {
+test('requests that wait within the limit are not refused, even on a busy thread', async (t) => {
   const { server, port } = await listen(t, 1, 2000);
   const clients = crowd(port, 20);
   t.teardown(() => clients.stop());
@@ -247,7 +246,7 @@ fastTest('requests that wait within the limit are not refused, even on a busy th
   t.equal(server.load.refused, 0);
 });
 
-fastTest('a few clients are never refused, even if their answers are late', async (t) => {
+test('a few clients are never refused, even if their answers are late', async (t) => {
   const { server, port } = await listen(t, 20, 10);
   const clients = crowd(port, OVERLOAD_REQUESTS_MIN - 2);
   t.teardown(() => clients.stop());
@@ -272,7 +271,7 @@ function crowdedTurn(overload: Overload, requests: number): number {
   return refused;
 }
 
-fastTest('an overload is detected within one turn, and lasts while most requests are refused', async (t) => {
+test('an overload is detected within one turn, and lasts while most requests are refused', async (t) => {
   const overload = new Overload(50);
   overload.start();
   t.teardown(() => overload.stop());
@@ -308,7 +307,7 @@ fastTest('an overload is detected within one turn, and lasts while most requests
   t.equal(overload.counts.overloads, 1);
 });
 
-fastTest('turns are timed only after a long turn with many requests, and for a limited time', async (t) => {
+test('turns are timed only after a long turn with many requests, and for a limited time', async (t) => {
   const overload = new Overload(100);
   overload.start();
   t.teardown(() => overload.stop());

@@ -9,7 +9,6 @@ import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js'
 import { FieldTable } from '../../../src/source/field-map.js';
 import { sniff } from '../../../src/source/formats/read-records.js';
 import { SLOW, size } from '../../hard/size.js';
-import { fastTest } from '../../hard/slow-test.js';
 import { calendarOf, eventOf, type ReadCalendar, readCalendar } from './calendars.js';
 
 const RULES = { from: '2026-01-01', to: '2027-12-31', timeZone: 'Europe/Berlin' };
@@ -41,7 +40,7 @@ function outcome(
   }
 }
 
-fastTest('the size of pieces and the kind of line ends make no difference', (t) => {
+test('the size of pieces and the kind of line ends make no difference', (t) => {
   const whole = outcome(SMALL);
   t.match(whole, { rejections: [], events: { length: 3 } });
   for (let bytes = 1; bytes < 80; bytes++) t.strictSame(outcome(SMALL, bytes), whole, `${bytes}`);
@@ -56,7 +55,7 @@ fastTest('the size of pieces and the kind of line ends make no difference', (t) 
   t.end();
 });
 
-fastTest('a calendar cut at any place is refused', (t) => {
+test('a calendar cut at any place is refused', (t) => {
   const bytes = Buffer.from(SMALL);
   const end = SMALL.lastIndexOf('END:VCALENDAR') + 'END:VCALENDAR'.length;
   const complete = Buffer.byteLength(SMALL.slice(0, end));
@@ -105,7 +104,7 @@ const STRUCTURES: readonly (readonly [
   ['unknown components', ['BEGIN:X-A', ...lesson('x').slice(1, -1), 'END:X-A', ...lesson('a')], ['a'], []],
 ];
 
-fastTest('broken structure costs only its own events', (t) => {
+test('broken structure costs only its own events', (t) => {
   for (const [name, lines, uids, faults] of STRUCTURES) {
     const { events, rejections } = readCalendar(calendarOf(...lines), RULES);
     t.strictSame(
@@ -119,7 +118,7 @@ fastTest('broken structure costs only its own events', (t) => {
   t.end();
 });
 
-fastTest('text that is not a calendar is refused, with its line', (t) => {
+test('text that is not a calendar is refused, with its line', (t) => {
   const good = calendarOf(...lesson('a'));
   t.equal(
     outcome(`${good}<html>`),
@@ -132,7 +131,7 @@ fastTest('text that is not a calendar is refused, with its line', (t) => {
   t.end();
 });
 
-fastTest('a calendar is recognised by its beginning', (t) => {
+test('a calendar is recognised by its beginning', (t) => {
   for (const text of [
     'BEGIN:VCALENDAR\r\n',
     'begin:vcalendar\n',
@@ -146,7 +145,7 @@ fastTest('a calendar is recognised by its beginning', (t) => {
   t.end();
 });
 
-fastTest('a report names every fault of times and rules', (t) => {
+test('a report names every fault of times and rules', (t) => {
   const faultsOf = (...lines: readonly string[]): readonly string[][] =>
     readCalendar(eventOf(...lines), RULES).rejections.map(({ code, field, detail, more = [] }) =>
       [{ code, field, detail }, ...more].map((fault) => `${fault.code} ${fault.detail.split(' ')[0]}`),
@@ -170,7 +169,7 @@ fastTest('a report names every fault of times and rules', (t) => {
   t.end();
 });
 
-fastTest('an attached file of any size costs nothing', (t) => {
+test('an attached file of any size costs nothing', (t) => {
   const file = `ATTACH;ENCODING=BASE64;VALUE=BINARY:${'QUJD'.repeat(RECORD_BYTES_MAX / 2)}`;
   for (const lines of [
     [file],
@@ -183,7 +182,7 @@ fastTest('an attached file of any size costs nothing', (t) => {
   t.end();
 });
 
-fastTest('text that is not UTF-8, or an event that is too long, costs one event', (t) => {
+test('text that is not UTF-8, or an event that is too long, costs one event', (t) => {
   const latin1 = Buffer.from(calendarOf(...lesson('x', 'SUMMARY:\xdcbung'), ...lesson('a')), 'latin1');
   t.match(outcome(latin1), {
     events: [{ UID: 'a' }],
@@ -276,7 +275,7 @@ function costMs(text: string): number {
   return least;
 }
 
-fastTest('time grows at most in proportion to the input', (t) => {
+test('time grows at most in proportion to the input', (t) => {
   const overrides = (count: number): string =>
     calendarOf(
       ...lesson('m', 'RRULE:FREQ=MINUTELY;COUNT=8000'),
@@ -308,7 +307,7 @@ fastTest('time grows at most in proportion to the input', (t) => {
   t.end();
 });
 
-fastTest('the number of kept recurring events is bounded', (t) => {
+test('the number of kept recurring events is bounded', (t) => {
   const reader = new CalendarReader('test', new FieldTable({ row() {}, fault() {} }, 'icalendar'), {
     identifiers: 'uuid',
   });

@@ -10,7 +10,6 @@ import type { RowSink, Source } from '../../../src/source/source.js';
 import { PLAIN } from '../../../src/structures/row.js';
 import { loadImage } from '../../../src/thread/load-image.js';
 import { runs } from '../../hard/size.js';
-import { fastTest } from '../../hard/slow-test.js';
 import { overwrite } from '../collect.js';
 
 /**
@@ -321,7 +320,7 @@ const ORDINARY = Array.from({ length: 20 }, (_, n) =>
   }),
 );
 
-fastTest('an unknown name counts once per line', async (t) => {
+test('an unknown name counts once per line', async (t) => {
   const lines = ORDINARY.map((line, n) =>
     line.replace('{', n % 2 === 0 ? '{"x":"1","x":"2",' : '{"x":null,'),
   );
@@ -331,7 +330,7 @@ fastTest('an unknown name counts once per line', async (t) => {
   t.strictSame(fast, slow);
 });
 
-fastTest('lines of the ordinary form are not decoded', async (t) => {
+test('lines of the ordinary form are not decoded', async (t) => {
   for (const [form, lines] of Object.entries({
     'as JSON.stringify writes them': ORDINARY,
     'with blanks, as Python writes them': ORDINARY.map((line) =>
@@ -356,7 +355,7 @@ fastTest('lines of the ordinary form are not decoded', async (t) => {
   }
 });
 
-fastTest('a look at the first records changes nothing and decodes only them', async (t) => {
+test('a look at the first records changes nothing and decodes only them', async (t) => {
   const named = ORDINARY.map((line, n) => (n % 3 === 0 ? line.replace('{', '{"x":"1",') : line));
   const lines = [...named, 'no JSON', ...named.map((line) => line.replace('-4000-', '-4001-')), ...named];
   const bytes = Buffer.from(`${lines.join('\n')}\n`);
@@ -372,7 +371,7 @@ fastTest('a look at the first records changes nothing and decodes only them', as
   t.ok(taken.taken > 20, `${taken.taken} of ${lines.length} lines were taken undecoded`);
 });
 
-fastTest('each malformed file is read the same way, alone and after good records', async (t) => {
+test('each malformed file is read the same way, alone and after good records', async (t) => {
   const folder = new URL('../../../fixtures/malformed/', import.meta.url);
   const names = readdirSync(folder).filter((name) => name.endsWith('.ndjson'));
   t.ok(names.length > 10);
