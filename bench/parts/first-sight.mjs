@@ -5,7 +5,7 @@ import { readEvents } from '../sets.mjs';
 import { median } from '../statistics.mjs';
 import { firstSights } from '../workloads.mjs';
 
-const MICROS_MAX = 5;
+const MICROS_MAX = 4;
 
 /** @param {import('../session.mjs').Session} session */
 export async function measureFirstSight(session) {
