@@ -64,7 +64,7 @@ export const SLOW = {
   'hard/': 'large numbers, many clients, long runs',
   'http/node/internals/': 'takes away each internal of Node, and starts services without it',
   'http/request/query-fuzz.': 'thousands of generated query strings',
-  'http/server/answers-under-way.': 'snapshots replaced while clients read slowly',
+  'http/answer/answers-under-way.': 'snapshots replaced while clients read slowly',
   'http/server/overload.': 'an overload of a server',
   'package/': 'packs and installs the package',
   'project/demo.': 'the demo around any day',

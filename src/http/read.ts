@@ -1,10 +1,4 @@
-/**
- * Answers a read route for an authenticated user from one view, after the last checks of docs/http-api.md, Errors.
- *
- * Unfinished answers keep their snapshot in memory. When too many snapshots are kept, readers of the oldest
- * are cut off.
- */
-import type { Socket } from 'node:net';
+/** Answers a read route for an authenticated user from one view, after the last checks of docs/http-api.md, Errors. */
 import type { ReadResult } from '../answer/answer.js';
 import { type Body, keptBody, SharedSlices } from '../answer/body.js';
 import { ENDPOINT_FORMATS } from '../answer/endpoint-parameters.js';
@@ -12,13 +6,14 @@ import type { LiveViews, ViewSource } from '../answer/present.js';
 import type { FieldFilter } from '../answer/query.js';
 import type { ParameterPairs, ParseOptions, View } from '../answer/view.js';
 import type { ParameterFault } from '../errors.js';
-import { PARAMETER_FAULTS_MAX, SNAPSHOTS_SENT_MAX } from '../limits.js';
+import { PARAMETER_FAULTS_MAX } from '../limits.js';
 import { CELL } from '../metrics/cells.js';
 import type { Meter } from '../metrics/meter.js';
 import { isDirectory } from '../model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../model/format.js';
 import { parseVersion } from '../model/timetable-version.js';
 import { AnswerCache, type KnownTarget, type Validators } from './answer/answer-cache.js';
+import { AnswersUnderWay } from './answer/answers-under-way.js';
 import { type Coding, CompressedAnswers } from './answer/compression.js';
 import {
   CACHE_CONTROL,
@@ -403,89 +398,4 @@ export function parametersInvalid(faults: readonly ParameterFault[]): Problem {
 function givenFormat(pairs: ParameterPairs, formats: readonly Format[]): FormatName | null {
   const [given, ...more] = pairs.filter(([name]) => name === 'format');
   return (more.length === 0 && formats.find(({ name }) => name === given?.[1])?.name) || null;
-}
-
-export class AnswersUnderWay {
-  /** Answers by snapshot, the oldest snapshot first. */
-  readonly #answers = new Map<object, Set<Exchange>>();
-  /** Callbacks by connection, so that each connection needs only one listener. */
-  readonly #ends = new WeakMap<object, Set<() => void>>();
-  readonly #onCutOff: () => void;
-
-  constructor(onCutOff: () => void) {
-    this.#onCutOff = onCutOff;
-  }
-
-  get snapshotCount(): number {
-    return this.#answers.size;
-  }
-
-  /**
-   * Call this right after the sending of an answer has begun. @param snapshot any object that identifies the
-   * snapshot
-   */
-  add(exchange: Exchange, snapshot: object): void {
-    const { req, lane } = exchange;
-    const res = lane === null ? exchange.makeResponse() : null;
-    const isTaken =
-      res === null ? req.socket.writableLength === 0 : res.writableEnded && res.writableLength === 0;
-    // If the client left while its token was verified, no event reports the end.
-    if (isTaken || res?.destroyed || req.socket?.destroyed) return;
-    let answers = this.#answers.get(snapshot);
-    if (answers === undefined) {
-      answers = new Set();
-      this.#answers.set(snapshot, answers);
-      if (this.#answers.size > SNAPSHOTS_SENT_MAX) this.#cutOffOldest();
-    }
-    answers.add(exchange);
-    if (res === null) {
-      // This callback runs when all earlier bytes were sent or have failed.
-      req.socket.write('', () => this.#delete(snapshot, exchange));
-      return;
-    }
-    const ends = this.#endsOf(req.socket);
-    const end = (): void => {
-      res.off('finish', end);
-      res.off('close', end);
-      ends?.delete(end);
-      this.#delete(snapshot, exchange);
-    };
-    res.once('finish', end);
-    res.once('close', end);
-    // Node does not close answers whose turn has not come.
-    ends?.add(end);
-  }
-
-  /** A framework's adapter may provide no socket, or a socket without events. */
-  #endsOf(socket: Partial<Socket> | null | undefined): Set<() => void> | undefined {
-    if (socket === null || typeof socket?.once !== 'function') return undefined;
-    const known = this.#ends.get(socket);
-    if (known !== undefined) return known;
-    const ends = new Set<() => void>();
-    this.#ends.set(socket, ends);
-    socket.once('close', () => {
-      for (const end of ends) end();
-    });
-    return ends;
-  }
-
-  #delete(snapshot: object, exchange: Exchange): void {
-    const answers = this.#answers.get(snapshot);
-    if (answers?.delete(exchange) && answers.size === 0) this.#answers.delete(snapshot);
-  }
-
-  #cutOffOldest(): void {
-    const [oldest] = this.#answers;
-    if (oldest === undefined) return;
-    const [snapshot, answers] = oldest;
-    this.#answers.delete(snapshot);
-    for (const exchange of answers) {
-      const { req, lane, ownsSocket } = exchange;
-      if (req.socket?.destroyed || (lane === null && exchange.makeResponse().destroyed)) continue;
-      // After a plain close the system would keep the unsent bytes until the client reads them.
-      if (ownsSocket) req.socket.resetAndDestroy();
-      else exchange.makeResponse().destroy();
-      this.#onCutOff();
-    }
-  }
 }
