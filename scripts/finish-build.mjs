@@ -29,12 +29,12 @@ const { version } = JSON.parse(readFileSync(join(dist, '../package.json'), 'utf8
 fillIn('version.js', 'VERSION', version);
 // Before the threads are bundled, because they hold the names of the pages' files.
 await import('./build-pages.mjs');
-const load = await bundleWorker(join(dist, 'thread/task-worker.js'));
-fillIn('thread/worker-text.js', 'WORKER_TEXT', load.text);
-writeFileSync(join(dist, 'thread/worker-text-licences.txt'), load.licences);
-const clients = await bundleWorker(join(dist, 'thread/task-worker.js'), { withClients: true });
-fillIn('thread/client-worker-text.js', 'CLIENT_WORKER_TEXT', clients.text);
-writeFileSync(join(dist, 'thread/client-worker-text-licences.txt'), clients.licences);
+const load = await bundleWorker(join(dist, 'refresh/thread/task-worker.js'));
+fillIn('refresh/thread/worker-text.js', 'WORKER_TEXT', load.text);
+writeFileSync(join(dist, 'refresh/thread/worker-text-licences.txt'), load.licences);
+const clients = await bundleWorker(join(dist, 'refresh/thread/task-worker.js'), { withClients: true });
+fillIn('refresh/thread/client-worker-text.js', 'CLIENT_WORKER_TEXT', clients.text);
+writeFileSync(join(dist, 'refresh/thread/client-worker-text-licences.txt'), clients.licences);
 const serving = await bundleWorker(join(dist, 'app/serving-worker.js'));
 fillIn('app/serving-text.js', 'SERVING_TEXT', serving.text);
 writeFileSync(join(dist, 'app/serving-text-licences.txt'), serving.licences);

@@ -96,8 +96,8 @@ export const SLOW = {
   'source/postgres/version-query.': 'every way that a version query changes or fails',
   'store/nats-closed.': 'stores whose server stops, hangs and comes back',
   'store/nats-many.': 'a real server with 45,000 objects',
-  'thread/hanging-load.': 'a thread that hangs is ended after 33 s',
-  'thread/weight.': 'counts the memory of its own process',
+  'refresh/thread/hanging-load.': 'a thread that hangs is ended after 33 s',
+  'refresh/thread/weight.': 'counts the memory of its own process',
 };
 
 /** Tests that are in `npm test` with small numbers and data sets, and in `npm run test:slow` with larger ones. */
@@ -146,7 +146,7 @@ export const SLOW_SIZES = [
   'source/postgres/follow.',
   'source/postgres/follow-query.',
   'source/postgres/sent-rows.',
-  'thread/patched-load.',
+  'refresh/thread/patched-load.',
   'app/changes-applied.',
   'answer/taken-over.',
 ];
@@ -165,7 +165,6 @@ const HARD = [
   'deploy/',
   'http/',
   'source/',
-  'thread/',
   'app/',
 ];
 
@@ -181,7 +180,6 @@ export const FIRST = [
   'browser/',
   'attack/clock-jumps.',
   'http/node/internals/internals.',
-  'thread/',
   'cli/',
   'deploy/',
   'http/server/',

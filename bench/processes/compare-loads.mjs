@@ -10,8 +10,8 @@
  */
 import { readFileSync } from 'node:fs';
 import ICAL from 'ical.js';
+import { loadImage } from '../../dist/refresh/thread/load-image.js';
 import { fileSource } from '../../dist/source/file.js';
-import { loadImage } from '../../dist/thread/load-image.js';
 
 const [, , file, rounds, before, other, rules, otherRules] = process.argv;
 const USUAL = '{"identifiers":"uuid"}';

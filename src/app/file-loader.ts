@@ -8,8 +8,8 @@ import type { FollowState } from '../model/source-state.js';
 import { readTimetableFile, type TimetablePlan } from '../options/timetable-file.js';
 import type { AnyLoader, LoadRequest, RunListeners } from '../refresh/loader.js';
 import { Loader } from '../refresh/loader.js';
+import type { ByteChunks, DoneOf, LoadDone, Task } from '../refresh/thread/task-messages.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
-import type { ByteChunks, DoneOf, LoadDone, Task } from '../thread/task-messages.js';
 
 /** Takes up what a timetable file says besides its sources. Rejects if it cannot be used. */
 export type TakePlan = (plan: TimetablePlan, loader: Loader) => Promise<void>;

@@ -18,8 +18,8 @@ import { retryPauseMs } from '../limits.js';
 import { Meter } from '../metrics/meter.js';
 import { startSampling } from '../metrics/sampling.js';
 import type { SourceState } from '../model/source-state.js';
-import { prepareThread, type StartThread } from '../thread/start-thread.js';
-import type { Handlers } from '../thread/task-messages.js';
+import { prepareThread, type StartThread } from '../refresh/thread/start-thread.js';
+import type { Handlers } from '../refresh/thread/task-messages.js';
 import { serverOfPlan } from './server-plan.js';
 import {
   conditionOf,

@@ -9,7 +9,7 @@ import { monotonicMs } from '../model/clock.js';
 import type { ServerPlan } from './server-plan.js';
 
 /** The heaps of the threads that do not serve, for metrics. */
-export { reportedHeaps, type ThreadHeap } from '../thread/start-thread.js';
+export { reportedHeaps, type ThreadHeap } from '../refresh/thread/start-thread.js';
 
 /**
  * Plain data for every serving thread. Limits apply to one thread. Only in ServingSurroundings, `cacheBytesMax`

@@ -4,7 +4,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 import { LOG_BYTES_MAX } from '../limits.js';
 import { valueOrDefault } from '../options/resolve.js';
 import { LOG_LEVEL_DEFAULT, LOG_LEVEL_OF_DEVELOPMENT } from '../options/table.js';
-import { pauseSync } from '../thread/pause.js';
+import { pauseSync } from '../refresh/thread/pause.js';
 import { printable } from './printable.js';
 
 /** The settings of the log, not yet checked. */

@@ -71,20 +71,21 @@ export function watchPath(path: string, onChange: () => void, options: WatchOpti
   return new PathWatch(() => lookAtPath(path), stateNow(path), onChange, options);
 }
 
-/** A text that changes whenever the file changes. */
+/** The state of a file; if there is none, the code of the fault. */
 export function lookAtPath(path: string): Promise<string> {
-  return stat(path, { bigint: true }).then(describe, failureCode);
+  return stat(path, { bigint: true }).then(stateOf, failureCode);
 }
 
 function stateNow(path: string): string {
   try {
-    return describe(statSync(path, { bigint: true }));
+    return stateOf(statSync(path, { bigint: true }));
   } catch (error) {
     return failureCode(error);
   }
 }
 
-function describe(status: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {
+/** A text that changes whenever a file or a list of names changes. */
+export function stateOf(status: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {
   return `${status.dev}-${status.ino}-${status.size}-${status.mtimeNs}`;
 }
 

@@ -14,14 +14,14 @@ import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 import { hasMovingWindow } from '../source/renewed-daily.js';
 import type { LoadProgress, PartReport, PartsReport } from '../source/source.js';
-import type { Loaded } from '../thread/task-messages.js';
-import { Weight } from '../thread/weight.js';
 import { ChangePace } from './change-pace.js';
 import { type Gate, judge, type Refusal } from './gate.js';
 import type { AnyLoader } from './loader.js';
 import { Patience } from './patience.js';
 import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
+import type { Loaded } from './thread/task-messages.js';
+import { Weight } from './thread/weight.js';
 
 export interface Publication extends Pick<Loaded, 'image' | 'changes' | 'history'> {
   readonly origin: Origin;

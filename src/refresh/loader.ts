@@ -23,10 +23,13 @@ import {
   sourceDigest,
   sourceOfSpec,
 } from '../source/spec.js';
-import { DatabaseThread } from '../thread/database-thread.js';
-import { KeptThread } from '../thread/kept-thread.js';
-import { recordChunks } from '../thread/record-chunks.js';
-import { spawnTask } from '../thread/spawn-task.js';
+import type { ChannelState } from './channel-state.js';
+import { memoryForLoad } from './memory-room.js';
+import { mapParts, type TimeLimits, withPipes, withTimeLimits } from './patience.js';
+import { DatabaseThread } from './thread/database-thread.js';
+import { KeptThread } from './thread/kept-thread.js';
+import { recordChunks } from './thread/record-chunks.js';
+import { spawnTask } from './thread/spawn-task.js';
 import type {
   ByteChunks,
   DoneOf,
@@ -35,10 +38,7 @@ import type {
   PatchTask,
   Task,
   TaskListeners,
-} from '../thread/task-messages.js';
-import type { ChannelState } from './channel-state.js';
-import { memoryForLoad } from './memory-room.js';
-import { mapParts, type TimeLimits, withPipes, withTimeLimits } from './patience.js';
+} from './thread/task-messages.js';
 
 /** An idle patch thread ends after this time, and frees its 15 MiB. */
 const KEPT_THREAD_IDLE_MS = 10_000;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants, type FSWatcher, watch } from 'node:fs';
+import { constants } from 'node:fs';
 import {
   type FileHandle,
   link,
@@ -13,8 +13,9 @@ import {
   stat,
   writeFile,
 } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { LecternError } from '../errors.js';
+import { PathWatch, stateOf } from '../files/path-watch.js';
 import {
   STORE_CHUNK_BYTES,
   STORE_FILES_MAX,
@@ -50,8 +51,8 @@ const TEMPORARY_MS_MAX = 3_600_000;
 const UNUSABLE = 'not a record';
 /** Error codes of files that are not records. Errors of the store itself have other codes, such as EIO and ESTALE. */
 const UNUSABLE_CODES = new Set<unknown>([null, 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ENOTDIR']);
-/** Time between two checks that a watch has the present folder. */
-const WATCH_CHECK_MS = 1000;
+/** Time between two looks of a watch. System notifications would not tell of the writes of other machines. */
+const WATCH_MS = 250;
 
 /**
  * A store in a folder that all machines mount. Revision n of a record is the file `records/<key>/<n>`, made
@@ -213,12 +214,13 @@ export class FolderStore implements Store {
   }
 
   watch(keys: readonly string[], onChange: () => void): { close(): void } {
-    const watches = keys.map((key) => new FolderWatch(join(this.#records, key), this.#calls, onChange));
-    return {
-      close: () => {
-        for (const each of watches) each.close();
-      },
+    const look = async (): Promise<string> => {
+      const states = keys.map((key) =>
+        this.#calls.run(() => lstat(join(this.#records, key), { bigint: true })),
+      );
+      return (await Promise.all(states.map((state) => state.then(stateOf, String)))).join();
     };
+    return new PathWatch(look, null, onChange, { pollMs: WATCH_MS, settleMs: 0 });
   }
 
   async close(): Promise<void> {}
@@ -473,59 +475,6 @@ class Calls {
     const next = this.#waiting.shift();
     if (next === undefined) this.#isRunning = false;
     else next();
-  }
-}
-
-/** Watches a folder that may be made, removed and made again. */
-class FolderWatch {
-  readonly #folder: string;
-  readonly #calls: Calls;
-  readonly #onChange: () => void;
-  #watcher: FSWatcher | null = null;
-  /** The folder that is watched; null for none. */
-  #watched: string | null = null;
-  #isClosed = false;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(folder: string, calls: Calls, onChange: () => void) {
-    this.#folder = folder;
-    this.#calls = calls;
-    this.#onChange = onChange;
-    void this.#look(true);
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    this.#watcher?.close();
-  }
-
-  async #look(isFirst: boolean): Promise<void> {
-    const status = await this.#calls.run(() => lstat(this.#folder)).catch(() => null);
-    if (this.#isClosed) return;
-    const found = status?.isDirectory() === true ? `${status.dev} ${status.ino}` : null;
-    if (found !== this.#watched) {
-      this.#watcher?.close();
-      this.#watcher = found === null ? null : this.#open();
-      this.#watched = this.#watcher === null ? null : found;
-      if (!isFirst) this.#onChange();
-    }
-    this.#timer = setTimeout(() => void this.#look(false), WATCH_CHECK_MS).unref();
-  }
-
-  #open(): FSWatcher | null {
-    try {
-      const watcher = watch(this.#folder, { persistent: false }, (_, name) => {
-        // The folder itself was removed. Another folder may get its inode.
-        if (name === basename(this.#folder)) this.#watched = null;
-        this.#onChange();
-      });
-      watcher.on('error', () => {});
-      return watcher;
-    } catch {
-      // The folder was removed, or cannot be watched.
-      return null;
-    }
   }
 }
 

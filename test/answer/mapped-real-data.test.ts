@@ -7,10 +7,10 @@ import { Temporal } from 'temporal-polyfill';
 import { derivedIdentifier } from '../../src/model/derived-identifier.js';
 import { FIELDS } from '../../src/model/fields.js';
 import type { ReadRules } from '../../src/model/read-rules.js';
+import { loadImage } from '../../src/refresh/thread/load-image.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { fileSource } from '../../src/source/file.js';
-import { loadImage } from '../../src/thread/load-image.js';
 import { findDataSets, NO_DATA, recordsOf } from './real-sets.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-mapped-'));

@@ -2,7 +2,7 @@ import { loaderOf } from '../../src/app/keeping.js';
 import { KeptTimetable } from '../../src/app/timetable.js';
 import type { openTimetable } from '../../src/index.js';
 import { resolveOptions } from '../../src/options/resolve.js';
-import { runTaskHere } from '../../src/thread/task.js';
+import { runTaskHere } from '../../src/refresh/thread/task.js';
 
 type Open = typeof openTimetable;
 

@@ -10,7 +10,7 @@ import type { TimetableEvents } from '../../src/app/timetable-events.js';
 import type { TimetableDescription } from '../../src/index.js';
 import { resolveOptions } from '../../src/options/resolve.js';
 import { Loader } from '../../src/refresh/loader.js';
-import { runTaskHere } from '../../src/thread/task.js';
+import { runTaskHere } from '../../src/refresh/thread/task.js';
 import { openHere } from './open-here.js';
 
 const UUID = '11111111-1111-4111-8111-11111111111';

@@ -20,7 +20,7 @@ const partOf = async (path: string): Promise<Parts> =>
   (await import(pathToFileURL(join(ROOT, 'dist', path)).href)) as Parts;
 const parts = {
   ...(await partOf('options/resolve.js')),
-  ...(await partOf('thread/task.js')),
+  ...(await partOf('refresh/thread/task.js')),
   ...(await partOf('app/keeping.js')),
   ...(await partOf('app/timetable.js')),
 };

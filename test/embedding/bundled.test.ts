@@ -158,18 +158,18 @@ test('a TypeScript program runs through tsx', async (t) => {
 });
 
 test('thread scripts in bundles are small and include the licences of their contents', async (t) => {
-  const { size } = await stat(join(ROOT, 'dist/thread/worker-text.js'));
+  const { size } = await stat(join(ROOT, 'dist/refresh/thread/worker-text.js'));
   t.ok(size > 50_000 && size < 580_000, `${size} bytes`);
   const serving = await stat(join(ROOT, 'dist/app/serving-text.js'));
   t.ok(serving.size > 100_000 && serving.size < 480_000, `${serving.size} bytes`);
   for (const [file, names] of [
-    ['thread/worker-text', ['fast-json-stringify', 'interval-tree-1d', 'msgpackr']],
-    ['thread/client-worker-text', ['pg', '@nats-io/transport-node']],
+    ['refresh/thread/worker-text', ['fast-json-stringify', 'interval-tree-1d', 'msgpackr']],
+    ['refresh/thread/client-worker-text', ['pg', '@nats-io/transport-node']],
     ['app/serving-text', ['find-my-way', 'interval-tree-1d', 'jose', 'negotiator']],
   ] as const) {
     const licences = await readFile(join(ROOT, `dist/${file}-licences.txt`), 'utf8');
     for (const name of names) t.match(licences, new RegExp(`^${name} \\d`, 'm'), name);
   }
-  const ofLoads = await readFile(join(ROOT, 'dist/thread/worker-text-licences.txt'), 'utf8');
+  const ofLoads = await readFile(join(ROOT, 'dist/refresh/thread/worker-text-licences.txt'), 'utf8');
   t.notMatch(ofLoads, /^(?:pg|@nats-io\/\S+) \d/m, 'threads without a database or store get no client');
 });

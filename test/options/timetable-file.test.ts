@@ -9,7 +9,7 @@ import { rangeOf } from '../../src/options/timetable-check.js';
 import { planTimetable, readTimetableFile } from '../../src/options/timetable-file.js';
 import { TIMETABLE } from '../../src/options/timetable-table.js';
 import { sourceOfSpec } from '../../src/source/spec.js';
-import { loadImage } from '../../src/thread/load-image.js';
+import { loadImage } from '../../src/refresh/thread/load-image.js';
 
 type Made = (...from: unknown[]) => unknown;
 const pages = (await import(new URL('../../scripts/timetable-pages.mjs', import.meta.url).href)) as {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-const SCRIPTS = ['thread/worker-text', 'thread/client-worker-text', 'app/serving-text'];
+const SCRIPTS = ['refresh/thread/worker-text', 'refresh/thread/client-worker-text', 'app/serving-text'];
 
 test('every package that is copied into a script is a dependency of exactly its version', async (t) => {
   const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };

@@ -3,10 +3,10 @@
 import { compare } from '../../src/change/compare.js';
 import { extendHistory } from '../../src/change/history.js';
 import type { Loader, LoadRequest } from '../../src/refresh/loader.js';
+import type { Done, DoneOf, LoadDone, Task } from '../../src/refresh/thread/task-messages.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import type { IntakeBounds, Refusal } from '../../src/snapshot/intake-bounds.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
-import type { Done, DoneOf, LoadDone, Task } from '../../src/thread/task-messages.js';
 
 /** The content of the source: data with a version, an abandoned load, or a failure. */
 export type FakeSource =

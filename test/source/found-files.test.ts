@@ -2,11 +2,11 @@ import { chmodSync, mkdirSync, renameSync, symlinkSync, unlinkSync, writeFileSyn
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { test } from 'tap';
+import { loadImage } from '../../src/refresh/thread/load-image.js';
 import { filesOfFolder, filesOfGlob } from '../../src/source/find-files.js';
 import { findFiles } from '../../src/source/found-files.js';
 import type { LoadOptions, PartsReport } from '../../src/source/source.js';
 import { parseSourceArgument, sourceDigest, sourceOfSpec } from '../../src/source/spec.js';
-import { loadImage } from '../../src/thread/load-image.js';
 import { testFolder } from '../files/test-folder.js';
 import { collect, failureOf } from './collect.js';
 import { ndjson } from './http/upstream.js';

@@ -10,10 +10,10 @@ import { test } from 'tap';
 import { SnapshotView } from '../../src/answer/view.js';
 import { generateEvents } from '../../src/cli/generate.js';
 import { LecternError } from '../../src/errors.js';
+import { loadImage } from '../../src/refresh/thread/load-image.js';
 import { readImageFile } from '../../src/snapshot/image-file.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { fileSource } from '../../src/source/file.js';
-import { loadImage } from '../../src/thread/load-image.js';
 import { size } from '../hard/size.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-fuzz-'));

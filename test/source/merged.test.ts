@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { REJECTIONS_KEPT_MAX } from '../../src/limits.js';
+import { loadImage } from '../../src/refresh/thread/load-image.js';
 import { faultyRecords, type SnapshotSummary } from '../../src/snapshot/summary.js';
 import { fileSource } from '../../src/source/file.js';
 import { httpSource } from '../../src/source/http.js';
 import { mergedSource } from '../../src/source/merged.js';
 import type { LoadOptions, LoadProgress, PartReport, Source } from '../../src/source/source.js';
-import { loadImage } from '../../src/thread/load-image.js';
 import { collect, failureOf, isUnchanged, memorySource } from './collect.js';
 import { allClosed, ndjson, startUpstream } from './http/upstream.js';
 

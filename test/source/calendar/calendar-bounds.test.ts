@@ -6,13 +6,13 @@ import {
   EVENT_STEPS_MAX,
   NAME_UNITS_MAX,
 } from '../../../src/limits.js';
+import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { WAITING_BYTES_MAX } from '../../../src/source/calendar/kept-events.js';
 import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
 import { FieldTable } from '../../../src/source/field-map.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { Source } from '../../../src/source/source.js';
-import { loadImage } from '../../../src/thread/load-image.js';
 import { inPieces } from '../collect.js';
 import { calendarOf, eventOf, readCalendar } from './calendars.js';
 import { cpuMs } from './floor.js';

@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import type { IdentifierMode } from '../../../src/model/event.js';
 import type { FieldMap } from '../../../src/model/read-rules.js';
+import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RowSink, Source } from '../../../src/source/source.js';
 import { PLAIN } from '../../../src/structures/row.js';
-import { loadImage } from '../../../src/thread/load-image.js';
 import { runs } from '../../hard/size.js';
 import { overwrite } from '../collect.js';
 

@@ -1,9 +1,9 @@
 import { request as ask } from 'node:http';
 import { test } from 'tap';
+import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { httpSource } from '../../../src/source/http.js';
 import type { Source } from '../../../src/source/source.js';
 import { withOwnRules } from '../../../src/source/spec.js';
-import { loadImage } from '../../../src/thread/load-image.js';
 import { MemorySource, openTimetable, startService } from '../../refresh/built.js';
 import { until } from '../../waiting/until.js';
 import { collect, failureOf, isUnchanged } from '../collect.js';

@@ -2,15 +2,15 @@
 import fc from 'fast-check';
 import { test } from 'tap';
 import type { ReadRules, Term, WeeklyPattern } from '../../../src/model/read-rules.js';
+import { loadImage } from '../../../src/refresh/thread/load-image.js';
+import { recordChunks } from '../../../src/refresh/thread/record-chunks.js';
+import { runTaskHere } from '../../../src/refresh/thread/task.js';
 import { type Inspection, inspectImage } from '../../../src/snapshot/image.js';
 import type { SnapshotSummary } from '../../../src/snapshot/summary.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import { preparePatterns } from '../../../src/source/map-value.js';
 import { patternFaults } from '../../../src/source/pattern/weekly-rows.js';
 import type { Source } from '../../../src/source/source.js';
-import { loadImage } from '../../../src/thread/load-image.js';
-import { recordChunks } from '../../../src/thread/record-chunks.js';
-import { runTaskHere } from '../../../src/thread/task.js';
 import { runs } from '../../hard/size.js';
 import { fastTest } from '../../hard/slow-test.js';
 import { datesOfPattern } from '../../oracle/patterns.js';

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { InstantTexts } from '../../../src/model/instant-texts.js';
+import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { isSameImage } from '../../../src/snapshot/image.js';
 import { FieldTable } from '../../../src/source/field-map.js';
 import { type BinaryColumn, BinaryRows, instantText } from '../../../src/source/postgres/binary-rows.js';
 import type { RowSink, Source } from '../../../src/source/source.js';
-import { loadImage } from '../../../src/thread/load-image.js';
 import { memorySource } from '../collect.js';
 
 const TEXTS = new InstantTexts();

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { test } from 'tap';
+import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { MessageGuard } from '../../../src/source/postgres/message-guard.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
-import { loadImage } from '../../../src/thread/load-image.js';
 import { description, int16, int32, message, type Point, row, startFalseServer } from './false-server.js';
 
 const GIB = 2 ** 30;

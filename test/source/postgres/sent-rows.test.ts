@@ -1,8 +1,8 @@
 import { test } from 'tap';
 import { FIELDS } from '../../../src/model/fields.js';
+import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { isSameImage, type SnapshotImage } from '../../../src/snapshot/image.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
-import { loadImage } from '../../../src/thread/load-image.js';
 import { SLOW } from '../../hard/size.js';
 import { fastTest } from '../../hard/slow-test.js';
 import { eventsTable, skip, startServer } from './server.js';

@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
+import { OUT_OF_MEMORY } from '../../snapshot/intake-bounds.js';
 import { heapLimits, isOutOfMemory, resultOf, type SpawnOptions, textOf, threadEnd } from './spawn-task.js';
 import { prepareThread } from './start-thread.js';
 import type { DoneOf, FetchTask, PatchTask } from './task-messages.js';
@@ -96,7 +96,7 @@ export class KeptThread<T extends PatchTask | FetchTask> {
   }
 
   async #start(task: T, signal: AbortSignal | undefined): Promise<Worker> {
-    const start = await prepareThread('/thread/task-worker.ts', () => textOf(this.#kind));
+    const start = await prepareThread('/refresh/thread/task-worker.ts', () => textOf(this.#kind));
     signal?.throwIfAborted();
     const { memoryBytesMax } = task.task === 'patch' ? task.bounds : task;
     const resourceLimits = heapLimits(memoryBytesMax);

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
-import { LecternError } from '../errors.js';
-import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../limits.js';
-import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
-import { hasPattern } from '../source/map-value.js';
-import { sourceOfSpec } from '../source/spec.js';
+import { LecternError } from '../../errors.js';
+import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../../limits.js';
+import { OUT_OF_MEMORY } from '../../snapshot/intake-bounds.js';
+import { hasPattern } from '../../source/map-value.js';
+import { sourceOfSpec } from '../../source/spec.js';
 import { prepareThread } from './start-thread.js';
 import { errorOf, taskFailureOf } from './task-failure.js';
 import type {
@@ -35,7 +35,7 @@ export async function spawnTask<T extends Task>(task: T, options: SpawnOptions):
   const { signal, chunks } = options;
   signal?.throwIfAborted();
   const reads = task.task === 'load' || task.task === 'read-rooms';
-  const start = await prepareThread('/thread/task-worker.ts', () =>
+  const start = await prepareThread('/refresh/thread/task-worker.ts', () =>
     textOf(reads && needsClients(task) ? 'database' : task.task),
   );
   signal?.throwIfAborted();

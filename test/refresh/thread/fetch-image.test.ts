@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { encodeChanges } from '../../src/change/change.js';
-import { compare } from '../../src/change/compare.js';
-import { hiddenDigestOf } from '../../src/snapshot/content-version.js';
-import type { SnapshotImage } from '../../src/snapshot/image.js';
-import { imagePieces } from '../../src/snapshot/image-layout.js';
-import { Snapshot } from '../../src/snapshot/snapshot.js';
-import { openStore } from '../../src/store/open-store.js';
-import type { Store } from '../../src/store/store.js';
-import { storeAddress } from '../../src/store/store-address.js';
-import { fetchImage as fetchImageTask, warmUpChange } from '../../src/thread/fetch-image.js';
-import type { FetchedObject, FetchTask, Loaded } from '../../src/thread/task-messages.js';
-import { changed } from '../change/edits.js';
-import { eventOf, idOf, imageOfCount, stored } from '../snapshot/images.js';
+import { encodeChanges } from '../../../src/change/change.js';
+import { compare } from '../../../src/change/compare.js';
+import { fetchImage as fetchImageTask, warmUpChange } from '../../../src/refresh/thread/fetch-image.js';
+import type { FetchedObject, FetchTask, Loaded } from '../../../src/refresh/thread/task-messages.js';
+import { hiddenDigestOf } from '../../../src/snapshot/content-version.js';
+import type { SnapshotImage } from '../../../src/snapshot/image.js';
+import { imagePieces } from '../../../src/snapshot/image-layout.js';
+import { Snapshot } from '../../../src/snapshot/snapshot.js';
+import { openStore } from '../../../src/store/open-store.js';
+import type { Store } from '../../../src/store/store.js';
+import { storeAddress } from '../../../src/store/store-address.js';
+import { changed } from '../../change/edits.js';
+import { eventOf, idOf, imageOfCount, stored } from '../../snapshot/images.js';
 
 const MEMORY_BYTES = 1e9;
 

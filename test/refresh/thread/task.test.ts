@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { LecternError } from '../../src/errors.js';
-import { LOAD_LOOK_CHUNKS } from '../../src/limits.js';
-import type { SnapshotImage } from '../../src/snapshot/image.js';
-import { Snapshot } from '../../src/snapshot/snapshot.js';
-import { recordChunks } from '../../src/thread/record-chunks.js';
-import { spawnTask } from '../../src/thread/spawn-task.js';
-import { runTaskHere } from '../../src/thread/task.js';
-import type { Done, LoadTask } from '../../src/thread/task-messages.js';
-import { idOf, imageOfCount, stored } from '../snapshot/images.js';
-import { until } from '../waiting/until.js';
+import { LecternError } from '../../../src/errors.js';
+import { LOAD_LOOK_CHUNKS } from '../../../src/limits.js';
+import { recordChunks } from '../../../src/refresh/thread/record-chunks.js';
+import { spawnTask } from '../../../src/refresh/thread/spawn-task.js';
+import { runTaskHere } from '../../../src/refresh/thread/task.js';
+import type { Done, LoadTask } from '../../../src/refresh/thread/task-messages.js';
+import type { SnapshotImage } from '../../../src/snapshot/image.js';
+import { Snapshot } from '../../../src/snapshot/snapshot.js';
+import { idOf, imageOfCount, stored } from '../../snapshot/images.js';
+import { until } from '../../waiting/until.js';
 
 const record = (n: number, title = 'a title'): object => ({
   id: idOf(n),

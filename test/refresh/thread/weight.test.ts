@@ -1,7 +1,7 @@
 import { type Test, test } from 'tap';
-import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../src/limits.js';
-import { COLLECTION_BYTES, countAsTaken, Weight } from '../../src/thread/weight.js';
-import { timeForAFault, until } from '../waiting/until.js';
+import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../../src/limits.js';
+import { COLLECTION_BYTES, countAsTaken, Weight } from '../../../src/refresh/thread/weight.js';
+import { timeForAFault, until } from '../../waiting/until.js';
 
 const MIB = 1024 * 1024;
 const AT_ONCE = { shortMs: 0, longMs: 0 };

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { apply, editImage, eventReader } from '../change/apply.js';
-import { type Change, decodeChanges, encodeChanges } from '../change/change.js';
-import { changeOfEdit, compare } from '../change/compare.js';
-import { extendHistory, historyOf, leadTo, newestChanges } from '../change/history.js';
-import { LecternError } from '../errors.js';
+import { apply, editImage, eventReader } from '../../change/apply.js';
+import { type Change, decodeChanges, encodeChanges } from '../../change/change.js';
+import { changeOfEdit, compare } from '../../change/compare.js';
+import { extendHistory, historyOf, leadTo, newestChanges } from '../../change/history.js';
+import { LecternError } from '../../errors.js';
 import {
   LOAD_BASE_BYTES,
   PATCH_IMAGE_SHARE,
@@ -11,16 +11,16 @@ import {
   WARM_UP_DELAY_MS,
   WARM_UP_IMAGE_BYTES_MAX,
   WARM_UP_ROUNDS,
-} from '../limits.js';
-import { checkImage } from '../snapshot/check-image.js';
-import { hiddenDigestOf } from '../snapshot/content-version.js';
-import type { SnapshotImage } from '../snapshot/image.js';
-import { unusable } from '../snapshot/image-file.js';
-import { ImageFiller } from '../snapshot/image-filler.js';
-import { OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
-import { Snapshot } from '../snapshot/snapshot.js';
-import { openStore } from '../store/open-store.js';
-import { hashOf, readSmallObject, type Store } from '../store/store.js';
+} from '../../limits.js';
+import { checkImage } from '../../snapshot/check-image.js';
+import { hiddenDigestOf } from '../../snapshot/content-version.js';
+import type { SnapshotImage } from '../../snapshot/image.js';
+import { unusable } from '../../snapshot/image-file.js';
+import { ImageFiller } from '../../snapshot/image-filler.js';
+import { OUT_OF_MEMORY } from '../../snapshot/intake-bounds.js';
+import { Snapshot } from '../../snapshot/snapshot.js';
+import { openStore } from '../../store/open-store.js';
+import { hashOf, readSmallObject, type Store } from '../../store/store.js';
 import { changeFrom } from './load-image.js';
 import type { FetchedObject, FetchTask, LoadDone, Loaded } from './task-messages.js';
 import { COLLECTION_BYTES, countAsTaken } from './weight.js';

@@ -1,23 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
-import { editImage } from '../change/apply.js';
-import { datedImage, reviseEdit } from '../change/revisions.js';
+import { editImage } from '../../change/apply.js';
+import { datedImage, reviseEdit } from '../../change/revisions.js';
 import {
   LOAD_BASE_BYTES,
   PATCH_BYTES_PER_BYTE,
   PATCH_IMAGE_SHARE,
   REJECTION_SAMPLES,
   REJECTIONS_KEPT_MAX,
-} from '../limits.js';
-import type { NormalisedEvent, Rejection, RejectionCode } from '../model/event.js';
-import { digitsOf, parseIdentifier } from '../model/identifier.js';
-import type { ReadRules } from '../model/read-rules.js';
-import { isRejection, Normaliser } from '../normalise/normalise.js';
-import { isSameImage } from '../snapshot/image.js';
-import { RefusedLoad } from '../snapshot/intake-bounds.js';
-import { Snapshot } from '../snapshot/snapshot.js';
-import type { SnapshotSummary } from '../snapshot/summary.js';
-import { LoadNotes } from '../source/load-notes.js';
-import type { RowSink } from '../source/source.js';
+} from '../../limits.js';
+import type { NormalisedEvent, Rejection, RejectionCode } from '../../model/event.js';
+import { digitsOf, parseIdentifier } from '../../model/identifier.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import { isRejection, Normaliser } from '../../normalise/normalise.js';
+import { isSameImage } from '../../snapshot/image.js';
+import { RefusedLoad } from '../../snapshot/intake-bounds.js';
+import { Snapshot } from '../../snapshot/snapshot.js';
+import type { SnapshotSummary } from '../../snapshot/summary.js';
+import { LoadNotes } from '../../source/load-notes.js';
+import type { RowSink } from '../../source/source.js';
 import { changeFrom } from './load-image.js';
 import { readRecordChunks } from './read-record-chunks.js';
 import type { LoadDone, PatchTask } from './task-messages.js';

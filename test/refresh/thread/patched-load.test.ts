@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { type Change, differingIds, earlierRowsIn } from '../../src/change/change.js';
-import type { SnapshotImage } from '../../src/snapshot/image.js';
-import { isSameImage } from '../../src/snapshot/image.js';
-import { Snapshot } from '../../src/snapshot/snapshot.js';
-import type { SourceSpec } from '../../src/source/spec.js';
-import { runTaskHere } from '../../src/thread/task.js';
-import type { LoadDone, LoadTask } from '../../src/thread/task-messages.js';
-import { findDataSets, NO_DATA, recordsOf } from '../answer/real-sets.js';
-import { size } from '../hard/size.js';
-import { fastTest } from '../hard/slow-test.js';
-import { imageOfCount } from '../snapshot/images.js';
+import { type Change, differingIds, earlierRowsIn } from '../../../src/change/change.js';
+import { runTaskHere } from '../../../src/refresh/thread/task.js';
+import type { LoadDone, LoadTask } from '../../../src/refresh/thread/task-messages.js';
+import type { SnapshotImage } from '../../../src/snapshot/image.js';
+import { isSameImage } from '../../../src/snapshot/image.js';
+import { Snapshot } from '../../../src/snapshot/snapshot.js';
+import type { SourceSpec } from '../../../src/source/spec.js';
+import { findDataSets, NO_DATA, recordsOf } from '../../answer/real-sets.js';
+import { size } from '../../hard/size.js';
+import { fastTest } from '../../hard/slow-test.js';
+import { imageOfCount } from '../../snapshot/images.js';
 
 // Real timetables are loaded fifteen times each.
 const SEED = 70;

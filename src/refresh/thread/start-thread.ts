@@ -1,11 +1,11 @@
 import { realpathSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../../errors.js';
 
 /** The address of this module. Bundlers that make CommonJS replace it by an empty object. */
 const OWN_URL: string | undefined = import.meta.url;
-const SOURCE_NAME = /\/thread\/start-thread\.ts$/;
+const SOURCE_NAME = /\/refresh\/thread\/start-thread\.ts$/;
 
 export type StartThread = (options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'>) => Worker;
 

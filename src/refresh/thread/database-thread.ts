@@ -1,12 +1,12 @@
 import type { Worker } from 'node:worker_threads';
-import { LecternError } from '../errors.js';
-import { DATABASE_HEAP_MIB } from '../limits.js';
-import type { ReadRules } from '../model/read-rules.js';
-import type { FollowState } from '../model/source-state.js';
-import type { FollowedLoad } from '../source/postgres/follower.js';
-import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
-import type { RecordLoadOptions, RecordWatch } from '../source/records.js';
-import { sourceOfSpec } from '../source/spec.js';
+import { LecternError } from '../../errors.js';
+import { DATABASE_HEAP_MIB } from '../../limits.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import type { FollowState } from '../../model/source-state.js';
+import type { FollowedLoad } from '../../source/postgres/follower.js';
+import type { PostgresSpec } from '../../source/postgres/postgres-spec.js';
+import type { RecordLoadOptions, RecordWatch } from '../../source/records.js';
+import { sourceOfSpec } from '../../source/spec.js';
 import { isOutOfMemory, textOf } from './spawn-task.js';
 import { prepareThread, type ThreadHeap } from './start-thread.js';
 import { errorOf } from './task-failure.js';
@@ -124,7 +124,7 @@ export class DatabaseThread {
   }
 
   async #start(): Promise<Worker> {
-    const start = await prepareThread('/thread/task-worker.ts', () => textOf('database'));
+    const start = await prepareThread('/refresh/thread/task-worker.ts', () => textOf('database'));
     const resourceLimits = { maxOldGenerationSizeMb: DATABASE_HEAP_MIB };
     const worker = start({ workerData: this.#task, name: 'lectern database', resourceLimits });
     worker.unref();

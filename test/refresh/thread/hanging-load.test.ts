@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import threads from 'node:worker_threads';
 import { test } from 'tap';
-import { openTimetable } from '../../src/index.js';
-import { SILENT_SECONDS } from '../../src/thread/thread-pulse.js';
-import { testFolder } from '../files/test-folder.js';
+import { openTimetable } from '../../../src/index.js';
+import { SILENT_SECONDS } from '../../../src/refresh/thread/thread-pulse.js';
+import { testFolder } from '../../files/test-folder.js';
 
 /** Makes a thread wait for ever at the moment when it opens a file or sends a request. */
 const HANGING = `

@@ -1,17 +1,17 @@
-import type { Change } from '../change/change.js';
-import type { History } from '../change/history.js';
-import type { SnapshotInFile } from '../change/snapshot-file.js';
-import type { LecternErrorCode } from '../errors.js';
-import type { ReadRules } from '../model/read-rules.js';
-import type { RoomTable } from '../model/room.js';
-import type { SnapshotImage } from '../snapshot/image.js';
-import type { FilePlace } from '../snapshot/image-file.js';
-import type { StoredImage } from '../snapshot/image-layout.js';
-import type { IntakeBounds, Refusal } from '../snapshot/intake-bounds.js';
-import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
-import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../source/source.js';
-import type { AskSecretHeadersOf, SourceSpec } from '../source/spec.js';
-import type { HashedObject } from '../store/store.js';
+import type { Change } from '../../change/change.js';
+import type { History } from '../../change/history.js';
+import type { SnapshotInFile } from '../../change/snapshot-file.js';
+import type { LecternErrorCode } from '../../errors.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import type { RoomTable } from '../../model/room.js';
+import type { SnapshotImage } from '../../snapshot/image.js';
+import type { FilePlace } from '../../snapshot/image-file.js';
+import type { StoredImage } from '../../snapshot/image-layout.js';
+import type { IntakeBounds, Refusal } from '../../snapshot/intake-bounds.js';
+import type { PostgresSpec } from '../../source/postgres/postgres-spec.js';
+import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../../source/source.js';
+import type { AskSecretHeadersOf, SourceSpec } from '../../source/spec.js';
+import type { HashedObject } from '../../store/store.js';
 import type { ThreadHeap } from './start-thread.js';
 
 /**

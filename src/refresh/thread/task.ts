@@ -1,5 +1,5 @@
 /**
- * Folder thread/. Work on another thread: loading, reading and writing images. This folder knows no refresh
+ * Folder refresh/thread/. Work on another thread: loading, reading and writing images. This folder knows no refresh
  * schedule and no HTTP.
  */
 import { Readable } from 'node:stream';
@@ -28,13 +28,13 @@ export async function runTaskHere(
     }
     case 'read-rooms': {
       const [{ readRooms }, { postgresSource }] = await Promise.all([
-        import('../source/rooms-file.js'),
-        import('../source/postgres/postgres.js'),
+        import('../../source/rooms-file.js'),
+        import('../../source/postgres/postgres.js'),
       ]);
       return { kind: 'rooms', rooms: await readRooms(postgresSource(task.source), task.rules) };
     }
     case 'read-image': {
-      const { readSnapshotFile } = await import('../change/snapshot-file.js');
+      const { readSnapshotFile } = await import('../../change/snapshot-file.js');
       return { kind: 'stored', ...readSnapshotFile(task.path) };
     }
     case 'fetch-image': {
@@ -42,7 +42,7 @@ export async function runTaskHere(
       return fetchImage(task);
     }
     case 'write-image': {
-      const { writeSnapshotFile } = await import('../change/snapshot-file.js');
+      const { writeSnapshotFile } = await import('../../change/snapshot-file.js');
       const { path, past, ...stored } = task;
       return { kind: 'done', place: writeSnapshotFile(path, stored, past) };
     }

@@ -1,10 +1,10 @@
 import { test } from 'tap';
-import type { SnapshotImage } from '../../src/snapshot/image.js';
-import { Snapshot } from '../../src/snapshot/snapshot.js';
-import { KeptThread } from '../../src/thread/kept-thread.js';
-import { recordChunks } from '../../src/thread/record-chunks.js';
-import type { LoadDone, PatchTask } from '../../src/thread/task-messages.js';
-import { idOf, imageOfCount } from '../snapshot/images.js';
+import { KeptThread } from '../../../src/refresh/thread/kept-thread.js';
+import { recordChunks } from '../../../src/refresh/thread/record-chunks.js';
+import type { LoadDone, PatchTask } from '../../../src/refresh/thread/task-messages.js';
+import type { SnapshotImage } from '../../../src/snapshot/image.js';
+import { Snapshot } from '../../../src/snapshot/snapshot.js';
+import { idOf, imageOfCount } from '../../snapshot/images.js';
 
 // On a busy machine this takes minutes.
 const MIB = 2 ** 20;

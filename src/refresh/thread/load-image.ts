@@ -1,30 +1,30 @@
-import { editImage } from '../change/apply.js';
-import type { Change, EventEdit } from '../change/change.js';
-import { buildByPatch, changeOfEdit, compare } from '../change/compare.js';
-import { extendHistory } from '../change/history.js';
-import { datedImage, reviseImage } from '../change/revisions.js';
-import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../limits.js';
-import { RECORD_PREFIX_UNITS, recordPrefix } from '../model/derived-identifier.js';
-import type { NormalisedEvent } from '../model/event.js';
-import { FIELDS } from '../model/fields.js';
-import { parseIdentifier } from '../model/identifier.js';
-import type { ReadRules } from '../model/read-rules.js';
-import { isRejection, Normaliser, positionOf } from '../normalise/normalise.js';
-import { SnapshotBuilder } from '../snapshot/builder.js';
-import { isSameImage, type SnapshotImage } from '../snapshot/image.js';
+import { editImage } from '../../change/apply.js';
+import type { Change, EventEdit } from '../../change/change.js';
+import { buildByPatch, changeOfEdit, compare } from '../../change/compare.js';
+import { extendHistory } from '../../change/history.js';
+import { datedImage, reviseImage } from '../../change/revisions.js';
+import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../limits.js';
+import { RECORD_PREFIX_UNITS, recordPrefix } from '../../model/derived-identifier.js';
+import type { NormalisedEvent } from '../../model/event.js';
+import { FIELDS } from '../../model/fields.js';
+import { parseIdentifier } from '../../model/identifier.js';
+import type { ReadRules } from '../../model/read-rules.js';
+import { isRejection, Normaliser, positionOf } from '../../normalise/normalise.js';
+import { SnapshotBuilder } from '../../snapshot/builder.js';
+import { isSameImage, type SnapshotImage } from '../../snapshot/image.js';
 import {
   type IntakeBounds,
   IntakeWatch,
   OUT_OF_MEMORY,
   RefusedLoad,
   UNBOUNDED,
-} from '../snapshot/intake-bounds.js';
-import { RowIntake } from '../snapshot/row-intake.js';
-import { Snapshot } from '../snapshot/snapshot.js';
-import { readRecords } from '../source/formats/read-records.js';
-import { LoadNotes } from '../source/load-notes.js';
-import type { LoadOptions, LoadSummary, RowSink, Source } from '../source/source.js';
-import { sourceOfSpec } from '../source/spec.js';
+} from '../../snapshot/intake-bounds.js';
+import { RowIntake } from '../../snapshot/row-intake.js';
+import { Snapshot } from '../../snapshot/snapshot.js';
+import { readRecords } from '../../source/formats/read-records.js';
+import { LoadNotes } from '../../source/load-notes.js';
+import type { LoadOptions, LoadSummary, RowSink, Source } from '../../source/source.js';
+import { sourceOfSpec } from '../../source/spec.js';
 import { readRecordChunks } from './read-record-chunks.js';
 import type { LoadDone, Loaded, LoadTask, StreamSpec, TaskListeners } from './task-messages.js';
 

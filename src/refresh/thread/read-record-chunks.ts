@@ -1,7 +1,7 @@
-import { FieldTable } from '../source/field-map.js';
-import { NdjsonReader } from '../source/formats/ndjson.js';
-import { preparePatterns } from '../source/map-value.js';
-import type { LoadOptions, LoadSummary, RowSink } from '../source/source.js';
+import { FieldTable } from '../../source/field-map.js';
+import { NdjsonReader } from '../../source/formats/ndjson.js';
+import { preparePatterns } from '../../source/map-value.js';
+import type { LoadOptions, LoadSummary, RowSink } from '../../source/source.js';
 
 /** Reads NDJSON made from records, with whole lines in each chunk. Without chunks there are no records. */
 export async function readRecordChunks(

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import { constants, getPriority } from 'node:os';
 import { test } from 'tap';
-import { letOthersGoFirst } from '../../src/thread/priority.js';
+import { letOthersGoFirst } from '../../../src/refresh/thread/priority.js';
 
 test('the first thread of a process keeps its priority', (t) => {
   const before = getPriority(process.pid);
@@ -20,7 +20,7 @@ test('other threads have a lower priority, if the system supports it', async (t)
   }
   t.match(own, /\d+$/);
   const { Worker } = await import('node:worker_threads');
-  const module = new URL('../../dist/thread/priority.js', import.meta.url).href;
+  const module = new URL('../../../dist/refresh/thread/priority.js', import.meta.url).href;
   const text = `
     const { parentPort } = require('node:worker_threads');
     const { getPriority } = require('node:os');
