@@ -1,5 +1,5 @@
 import { readlinkSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
+import { constants, getPriority, setPriority } from 'node:os';
 
 /**
  * Gives threads that answer requests priority, because a build takes a processor for many seconds. Under full load a
@@ -9,9 +9,9 @@ import { constants, setPriority } from 'node:os';
 export function letOthersGoFirst(): void {
   try {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
-    if (Number.isInteger(thread) && thread !== process.pid) {
-      setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
-    }
+    if (!Number.isInteger(thread) || thread === process.pid) return;
+    // A process that was started with a lower priority keeps that.
+    setPriority(thread, Math.max(getPriority(thread), constants.priority.PRIORITY_BELOW_NORMAL));
   } catch {
     // The thread keeps its priority.
   }
