@@ -26,7 +26,7 @@ function fillIn(module, name, value) {
 
 // Bundled programs find neither package.json nor the thread's module.
 const { version } = JSON.parse(readFileSync(join(dist, '../package.json'), 'utf8'));
-fillIn('version.js', 'VERSION', version);
+fillIn('base/version.js', 'VERSION', version);
 // Before the threads are bundled, because they hold the names of the pages' files.
 await import('./build-pages.mjs');
 const load = await bundleWorker(join(dist, 'refresh/thread/task-worker.js'));

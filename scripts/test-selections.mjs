@@ -115,7 +115,7 @@ export const SLOW_SIZES = [
   'cli/generate.',
   'http/node/same-bytes.',
   'http/fuzz.',
-  'model/zone.',
+  'base/model/zone.',
   'normalise/local-time.',
   'normalise/normalise.',
   'answer/changes.',

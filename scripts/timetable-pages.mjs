@@ -26,7 +26,7 @@ const WORDS = {
 
 const LINE_MAX = 108;
 
-/** @returns {string} the interfaces for programs, but for those of src/model/ */
+/** @returns {string} the interfaces for programs, but for those of src/base/model/ */
 export function timetableTypes(shape) {
   return [...objectsOf(shape)]
     .filter(([type]) => Object.hasOwn(WORDS, type))

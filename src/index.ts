@@ -21,12 +21,7 @@ export {
   type LecternErrorCode,
   type ParameterFault,
   type ParameterFaultCode,
-} from './errors.js';
-export { type Announcement, type Channel, type ChannelStatus, openChannel } from './fleet/channel.js';
-export type { Floor, ReplicaReport } from './fleet/store-records.js';
-export type { RequestHandler } from './http/handler.js';
-export type { Logger } from './http/logger.js';
-export type { ListenAddress } from './http/server/listen-address.js';
+} from './base/errors.js';
 export type {
   ConflictEntry,
   DirectoryEntry,
@@ -38,13 +33,18 @@ export type {
   RejectionCode,
   TimetableEvent,
   TimetableRecord,
-} from './model/event.js';
-export type { ConflictBy, DirectoryName } from './model/fields.js';
-export type { FormatName } from './model/format.js';
-export type { DateOrder, FieldMap, FieldValue, Term, WeeklyPattern } from './model/read-rules.js';
-export type { Room } from './model/room.js';
-export type { SourcePart, SourceParts, SourceState } from './model/source-state.js';
-export type { AmbiguousTimes } from './model/zone.js';
+} from './base/model/event.js';
+export type { ConflictBy, DirectoryName } from './base/model/fields.js';
+export type { FormatName } from './base/model/format.js';
+export type { DateOrder, FieldMap, FieldValue, Term, WeeklyPattern } from './base/model/read-rules.js';
+export type { Room } from './base/model/room.js';
+export type { SourcePart, SourceParts, SourceState } from './base/model/source-state.js';
+export type { AmbiguousTimes } from './base/model/zone.js';
+export { type Announcement, type Channel, type ChannelStatus, openChannel } from './fleet/channel.js';
+export type { Floor, ReplicaReport } from './fleet/store-records.js';
+export type { RequestHandler } from './http/handler.js';
+export type { Logger } from './http/logger.js';
+export type { ListenAddress } from './http/server/listen-address.js';
 export type {
   AdminListenerOptions,
   EmbeddedAuthOptions,

@@ -9,7 +9,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { CACHE_MB_DEFAULT } from '../../dist/limits.js';
+import { CACHE_MB_DEFAULT } from '../../dist/base/limits.js';
 import { provenanceOf } from '../../scripts/provenance.mjs';
 import { answerOf, conditional, fieldOf } from '../answers.mjs';
 import { measureFormatLoads } from '../parts/format-loads.mjs';

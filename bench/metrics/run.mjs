@@ -5,8 +5,8 @@
  *     npm run bench:metrics -- [--rounds <n>] [--seconds <s>] [--quick] [--json <file>]
  */
 import { writeFileSync } from 'node:fs';
-import { CELL, routeNumber } from '../../dist/metrics/cells.js';
-import { Meter } from '../../dist/metrics/meter.js';
+import { CELL, routeNumber } from '../../dist/base/metrics/cells.js';
+import { Meter } from '../../dist/base/metrics/meter.js';
 import { provenanceOf } from '../../scripts/provenance.mjs';
 import { conditional } from '../answers.mjs';
 import { MEASURED, textOf } from '../results-file.mjs';

@@ -1,4 +1,4 @@
-import type { AnyFormatName, FormatName } from '../model/format.js';
+import type { AnyFormatName, FormatName } from '../base/model/format.js';
 import type { Body } from './body.js';
 import type { ReadFaults } from './parameters.js';
 import type { FeedHead } from './row-lists.js';

@@ -4,8 +4,8 @@ import {
   BODY_SLICES_SHARED_MAX,
   BODY_WHOLE_BYTES_MAX,
   DIRECT_HEAD_BYTES_MAX,
-} from '../limits.js';
-import { Slabs } from '../structures/slabs.js';
+} from '../base/limits.js';
+import { Slabs } from '../base/structures/slabs.js';
 
 /** The body of an answer, whose bytes may be shared memory of the snapshot: only read them. */
 export interface Body {

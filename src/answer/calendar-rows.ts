@@ -1,7 +1,7 @@
-import { compareCodePoints } from '../model/text.js';
+import { compareCodePoints } from '../base/model/text.js';
+import type { CodeColumn } from '../base/structures/posting-lists.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import type { CodeColumn } from '../structures/posting-lists.js';
 import { LessonGroups } from './lesson-groups.js';
 import { type ListLayout, NO_ROOM } from './row-layout.js';
 import type { FeedHead, RowListForm } from './row-lists.js';

@@ -1,5 +1,5 @@
+import { CHANGE_MESSAGE_BYTES_MAX, CHANGE_MESSAGES_BYTES_MAX } from '../base/limits.js';
 import type { ChangeCounts } from '../change/change.js';
-import { CHANGE_MESSAGE_BYTES_MAX, CHANGE_MESSAGES_BYTES_MAX } from '../limits.js';
 import { STRICT } from './parameters.js';
 import type { LiveViews } from './present.js';
 import type { View } from './view.js';

@@ -1,5 +1,5 @@
+import { BODY_SLICE_BYTES } from '../base/limits.js';
 import type { Difference, DifferenceList, Differences, RemovedIds } from '../change/history.js';
-import { BODY_SLICE_BYTES } from '../limits.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { MeasuredBody } from './body.js';
 import { arrayHeader, packPlain, writeMessagePackRow } from './msgpack.js';

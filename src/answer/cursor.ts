@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { CURSOR_CHARACTERS_MAX } from '../limits.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
+import { CURSOR_CHARACTERS_MAX } from '../base/limits.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../base/model/fields.js';
+import { firstWhere } from '../base/structures/search.js';
 import type { ClusterKey } from '../snapshot/cluster-reader.js';
 import type { EventKey } from '../snapshot/snapshot.js';
-import { firstWhere } from '../structures/search.js';
 import { compareDirectoryKeys, type Directory, type DirectoryKey } from './directory.js';
 
 /**

@@ -1,5 +1,5 @@
-import { monotonicMs } from '../model/clock.js';
-import type { FollowState, SourcePart } from '../model/source-state.js';
+import { monotonicMs } from '../base/model/clock.js';
+import type { FollowState, SourcePart } from '../base/model/source-state.js';
 import type { ViewSource } from './present.js';
 
 /**

@@ -1,11 +1,11 @@
 import { isAscii } from 'node:buffer';
-import { DIRECTORIES, type DirectoryName } from '../model/fields.js';
-import { compareCodePoints, searchForm } from '../model/text.js';
+import { DIRECTORIES, type DirectoryName } from '../base/model/fields.js';
+import { compareCodePoints, searchForm } from '../base/model/text.js';
+import { type Dictionary, NO_CODE } from '../base/structures/dictionary.js';
+import type { CodeColumn } from '../base/structures/posting-lists.js';
+import { lowerBound } from '../base/structures/search.js';
+import { results } from '../base/structures/slabs.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import { type Dictionary, NO_CODE } from '../structures/dictionary.js';
-import type { CodeColumn } from '../structures/posting-lists.js';
-import { lowerBound } from '../structures/search.js';
-import { results } from '../structures/slabs.js';
 import type { Selection } from './selection.js';
 
 /** The sort key of an entry: nulls come last. */

@@ -1,5 +1,5 @@
-import { type DirectoryName, PARAMETER_FIELDS } from '../model/fields.js';
-import { FORMATS, type Format, LIST_FORMATS } from '../model/format.js';
+import { type DirectoryName, PARAMETER_FIELDS } from '../base/model/fields.js';
+import { FORMATS, type Format, LIST_FORMATS } from '../base/model/format.js';
 
 export type ParameterKind =
   | 'filter'

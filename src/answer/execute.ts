@@ -2,9 +2,10 @@
  * Turns parameters into a plan and into event numbers. This half of the folder makes no bytes and knows
  * nothing of HTTP.
  */
+
+import { sortUnique } from '../base/structures/ordinal-set.js';
+import { results } from '../base/structures/slabs.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import { sortUnique } from '../structures/ordinal-set.js';
-import { results } from '../structures/slabs.js';
 import { type Narrowed, type Narrowing, narrowLists } from './narrow.js';
 import type { Clause, Plan } from './plan.js';
 import { Selection } from './selection.js';

@@ -1,4 +1,4 @@
-import { formatInstant } from '../model/time.js';
+import { formatInstant } from '../base/model/time.js';
 import type { FreeKeys, FreeQuery, Marks } from './free.js';
 import { countListsByRuns } from './narrow.js';
 import type { Clause, Plan } from './plan.js';

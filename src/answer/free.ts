@@ -1,9 +1,9 @@
-import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
-import type { Room, RoomTable } from '../model/room.js';
-import { DAY_MS } from '../model/time.js';
-import type { Zone } from '../model/zone.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../base/model/fields.js';
+import type { Room, RoomTable } from '../base/model/room.js';
+import { DAY_MS } from '../base/model/time.js';
+import type { Zone } from '../base/model/zone.js';
+import { Dictionary, NO_CODE } from '../base/structures/dictionary.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import { Dictionary, NO_CODE } from '../structures/dictionary.js';
 import {
   compareDirectoryKeys,
   type Directory,

@@ -1,5 +1,5 @@
+import { lowerBound } from '../base/structures/search.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import { lowerBound } from '../structures/search.js';
 
 /** The time without events around a window; null on an unbounded side. */
 export interface Gap {

@@ -1,5 +1,5 @@
 /** Turns event numbers into bytes. The modules of bytes select no events. */
-import { BODY_WHOLE_BYTES_MAX } from '../limits.js';
+import { BODY_WHOLE_BYTES_MAX } from '../base/limits.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, keptBody, type MeasuredBody, madeBody } from './body.js';
 import type { RowCache } from './row-cache.js';

@@ -1,4 +1,4 @@
-import { BODY_SLICE_BYTES } from '../limits.js';
+import { BODY_SLICE_BYTES } from '../base/limits.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateSlice, releaseSlice } from './body.js';
 import { type ListLayout, NO_ROOM } from './row-layout.js';

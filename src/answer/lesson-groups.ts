@@ -1,6 +1,6 @@
+import { lowerBound } from '../base/structures/search.js';
+import { results } from '../base/structures/slabs.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { lowerBound } from '../structures/search.js';
-import { results } from '../structures/slabs.js';
 import type { Selection } from './selection.js';
 
 /** The rows of a selection, where those of one lesson at one time are joined under the first of them. */

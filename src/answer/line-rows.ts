@@ -1,4 +1,4 @@
-import { OUTPUT_FIELDS } from '../model/fields.js';
+import { OUTPUT_FIELDS } from '../base/model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import { type ListLayout, NO_ROOM } from './row-layout.js';

@@ -1,9 +1,9 @@
 /** Windows of local days, and the time zones of requests. */
-import type { ParameterFaultCode } from '../errors.js';
-import { DAYS_MAX, ZONE_CHARACTERS_MAX, ZONE_OFFSETS_KEPT_MAX, ZONES_KEPT_MAX } from '../limits.js';
-import { suggest } from '../model/suggest.js';
-import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN, parseDate } from '../model/time.js';
-import { isZoneAbbreviation, Zone } from '../model/zone.js';
+import type { ParameterFaultCode } from '../base/errors.js';
+import { DAYS_MAX, ZONE_CHARACTERS_MAX, ZONE_OFFSETS_KEPT_MAX, ZONES_KEPT_MAX } from '../base/limits.js';
+import { suggest } from '../base/model/suggest.js';
+import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN, parseDate } from '../base/model/time.js';
+import { isZoneAbbreviation, Zone } from '../base/model/zone.js';
 import type { Window } from './query.js';
 
 /** The values of one request by parameter name, for parameters that are checked together. */

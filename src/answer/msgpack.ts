@@ -1,6 +1,6 @@
 import { Packr } from 'msgpackr';
-import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
-import { OUTPUT_FIELDS } from '../model/fields.js';
+import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../base/limits.js';
+import { OUTPUT_FIELDS } from '../base/model/fields.js';
 import { packedArrayHeaderLength, type Rows } from '../snapshot/rows.js';
 import { allocateBody, type MeasuredBody, madeBody } from './body.js';
 import type { RowCache } from './row-cache.js';

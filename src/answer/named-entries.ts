@@ -1,12 +1,12 @@
 /** Lists whose entries have an id, a name and further members: directories and free time. */
 
-import { BODY_SLICE_BYTES } from '../limits.js';
-import type { AnyFormatName } from '../model/format.js';
-import { InstantTexts } from '../model/instant-texts.js';
-import { DIRECTORY_ENTRY_SCHEMA, FREE_ENTRY_SCHEMA } from '../model/schemas.js';
-import { isPlainJsonText } from '../model/text.js';
+import { BODY_SLICE_BYTES } from '../base/limits.js';
+import type { AnyFormatName } from '../base/model/format.js';
+import { InstantTexts } from '../base/model/instant-texts.js';
+import { DIRECTORY_ENTRY_SCHEMA, FREE_ENTRY_SCHEMA } from '../base/model/schemas.js';
+import { isPlainJsonText } from '../base/model/text.js';
+import { results } from '../base/structures/slabs.js';
 import { packedIntegerLength, packedTextLength } from '../snapshot/rows.js';
-import { results } from '../structures/slabs.js';
 import type { MeasuredBody } from './body.js';
 import type { Directory, NamedEntries, Texts } from './directory.js';
 import type { GapColumns } from './gaps.js';

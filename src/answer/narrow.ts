@@ -1,7 +1,7 @@
+import { positionsWithinRuns } from '../base/structures/ordinal-set.js';
+import { lowerBound } from '../base/structures/search.js';
+import { results } from '../base/structures/slabs.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { positionsWithinRuns } from '../structures/ordinal-set.js';
-import { lowerBound } from '../structures/search.js';
-import { results } from '../structures/slabs.js';
 import type { ListRef } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 

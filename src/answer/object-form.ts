@@ -1,5 +1,5 @@
-import { LecternError, type ParameterFault, type ParameterFaultCode } from '../errors.js';
-import { SHOWN_CHARACTERS_MAX } from '../model/text.js';
+import { LecternError, type ParameterFault, type ParameterFaultCode } from '../base/errors.js';
+import { SHOWN_CHARACTERS_MAX } from '../base/model/text.js';
 import { ENDPOINT_PARAMETERS, type EndpointName, type ParameterKind } from './endpoint-parameters.js';
 import type { ParameterPairs } from './parameters.js';
 

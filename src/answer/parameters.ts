@@ -1,4 +1,4 @@
-import type { ParameterFault, ParameterFaultCode } from '../errors.js';
+import type { ParameterFault, ParameterFaultCode } from '../base/errors.js';
 import {
   CAPACITY_MAX,
   PAGE_LIMIT_MAX,
@@ -7,14 +7,14 @@ import {
   SEARCHED_UNITS_MAX,
   SUGGESTIONS_MAX,
   WEEKS_MAX,
-} from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
-import type { Format, FormatName } from '../model/format.js';
-import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
-import { suggest } from '../model/suggest.js';
-import { compareCodePoints, normaliseText, searchForm, textFault } from '../model/text.js';
-import { DAY_MS, formatInstant, INSTANT_MS_MAX, parseInstant } from '../model/time.js';
+} from '../base/limits.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy, FIELDS, PARAMETER_FIELDS } from '../base/model/fields.js';
+import type { Format, FormatName } from '../base/model/format.js';
+import { describeIdentifier, parseIdentifier } from '../base/model/identifier.js';
+import { suggest } from '../base/model/suggest.js';
+import { compareCodePoints, normaliseText, searchForm, textFault } from '../base/model/text.js';
+import { DAY_MS, formatInstant, INSTANT_MS_MAX, parseInstant } from '../base/model/time.js';
 import type { ClusterKey } from '../snapshot/cluster-reader.js';
 import type { EventKey } from '../snapshot/snapshot.js';
 import { decodeConflictCursor, decodeDirectoryCursor, decodeEventCursor } from './cursor.js';

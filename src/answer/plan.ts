@@ -1,6 +1,6 @@
-import type { IndexedFieldName } from '../model/fields.js';
+import type { IndexedFieldName } from '../base/model/fields.js';
+import { NO_CODE } from '../base/structures/dictionary.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { NO_CODE } from '../structures/dictionary.js';
 import { costOfNarrowing, type Narrowing, planNarrowing } from './narrow.js';
 import type { FieldFilter, Query } from './query.js';
 import type { ListRef } from './selection.js';

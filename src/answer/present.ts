@@ -1,8 +1,8 @@
+import { monotonicMs, monotonicMsAt } from '../base/model/clock.js';
+import type { RoomTable } from '../base/model/room.js';
+import type { SourceState } from '../base/model/source-state.js';
 import { type Change, type ChangeCounts, differingIds } from '../change/change.js';
 import { type Differences, NO_DIFFERENCES, netCounts } from '../change/history.js';
-import { monotonicMs, monotonicMsAt } from '../model/clock.js';
-import type { RoomTable } from '../model/room.js';
-import type { SourceState } from '../model/source-state.js';
 import { byteLengthOf, type SnapshotImage } from '../snapshot/image.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';

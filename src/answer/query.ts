@@ -1,6 +1,6 @@
-import type { FieldFilter } from '../model/fields.js';
+import type { FieldFilter } from '../base/model/fields.js';
 
-export type { FieldFilter } from '../model/fields.js';
+export type { FieldFilter } from '../base/model/fields.js';
 
 export interface QueryFilter extends FieldFilter {
   /** Whether events with one of the values are left out (`field!=value`) instead of chosen. */

@@ -1,8 +1,8 @@
-import { KEY_ROWS_BYTES_MAX } from '../limits.js';
+import { KEY_ROWS_BYTES_MAX } from '../base/limits.js';
+import { NO_CODE } from '../base/structures/dictionary.js';
 import type { FieldChange } from '../snapshot/field-changes.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
-import { NO_CODE } from '../structures/dictionary.js';
 import { KeptRows } from './kept-rows.js';
 import { LAYOUTS_MAX, type ListLayout, NO_ROOM, type RowLayout, scratchForRows } from './row-layout.js';
 import { type ListPicks, type ListRef, Selection } from './selection.js';

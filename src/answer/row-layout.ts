@@ -1,4 +1,4 @@
-import { KEY_ROWS_BYTES_MAX } from '../limits.js';
+import { KEY_ROWS_BYTES_MAX } from '../base/limits.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Selection } from './selection.js';
 

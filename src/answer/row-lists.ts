@@ -1,4 +1,4 @@
-import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
+import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../base/limits.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, allocateSlice, type Body, madeBody } from './body.js';
 import { type KeptRows, SliceClock } from './kept-rows.js';

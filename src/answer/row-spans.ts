@@ -1,4 +1,4 @@
-import { OUTPUT_FIELDS, type OutputFieldName } from '../model/fields.js';
+import { OUTPUT_FIELDS, type OutputFieldName } from '../base/model/fields.js';
 import type { Rows } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 

@@ -1,7 +1,7 @@
+import { countRuns } from '../base/structures/ordinal-set.js';
+import { lowerBound } from '../base/structures/search.js';
+import { results } from '../base/structures/slabs.js';
 import type { FieldIndex } from '../snapshot/snapshot.js';
-import { countRuns } from '../structures/ordinal-set.js';
-import { lowerBound } from '../structures/search.js';
-import { results } from '../structures/slabs.js';
 
 export interface ListRef {
   readonly field: FieldIndex;

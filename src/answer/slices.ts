@@ -1,4 +1,4 @@
-import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../limits.js';
+import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../base/limits.js';
 import { allocateBody, allocateSlice, laterBody, type MeasuredBody, type SharedSlices } from './body.js';
 
 /** A part of a body that is written only when needed. A part in a shared slice is not written again. */

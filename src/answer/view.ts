@@ -5,6 +5,15 @@
  */
 
 import { hash } from 'node:crypto';
+import { CACHE_BYTES_DEFAULT, CARRIED_CHANGES_MAX } from '../base/limits.js';
+import { type ConflictBy, type DirectoryName, isDirectory } from '../base/model/fields.js';
+import type { AnyFormatName } from '../base/model/format.js';
+import { parseIdentifier } from '../base/model/identifier.js';
+import type { Room, RoomTable } from '../base/model/room.js';
+import { formatVersion, type TimetableVersion } from '../base/model/timetable-version.js';
+import { NO_CODE } from '../base/structures/dictionary.js';
+import { DIGEST_CHARACTERS, Digest } from '../base/structures/digest.js';
+import { lowerBound } from '../base/structures/search.js';
 import type { ChangeCounts } from '../change/change.js';
 import {
   countsOfDifference,
@@ -13,18 +22,9 @@ import {
   NO_DIFFERENCES,
   snapshotServedAt,
 } from '../change/history.js';
-import { CACHE_BYTES_DEFAULT, CARRIED_CHANGES_MAX } from '../limits.js';
-import { type ConflictBy, type DirectoryName, isDirectory } from '../model/fields.js';
-import type { AnyFormatName } from '../model/format.js';
-import { parseIdentifier } from '../model/identifier.js';
-import type { Room, RoomTable } from '../model/room.js';
-import { formatVersion, type TimetableVersion } from '../model/timetable-version.js';
 import { fieldChanges } from '../snapshot/field-changes.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { NO_CODE } from '../structures/dictionary.js';
-import { DIGEST_CHARACTERS, Digest } from '../structures/digest.js';
-import { lowerBound } from '../structures/search.js';
 import type { Answer, Encode, Read, ReadResult } from './answer.js';
 import { type Body, keptBody } from './body.js';
 import { calendarForm } from './calendar-rows.js';

@@ -1,6 +1,6 @@
+import { countRuns } from '../base/structures/ordinal-set.js';
+import { results } from '../base/structures/slabs.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { countRuns } from '../structures/ordinal-set.js';
-import { results } from '../structures/slabs.js';
 import type { Window } from './query.js';
 
 /** The events that overlap a window, as pairs [first, end) of ordinals. */

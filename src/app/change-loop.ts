@@ -1,8 +1,8 @@
 import { ChangeMessages } from '../answer/change-messages.js';
 import { checkText } from '../answer/object-form.js';
 import type { ChangeCounts, LiveViews } from '../answer/present.js';
-import { LecternError } from '../errors.js';
-import { CHANGES_WAITING_MAX } from '../limits.js';
+import { LecternError } from '../base/errors.js';
+import { CHANGES_WAITING_MAX } from '../base/limits.js';
 import { keepingProcessAlive } from '../refresh/refresher.js';
 import type { ChangeSet } from './query-types.js';
 

@@ -6,10 +6,8 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { followLagMs, overdueSources } from '../answer/describe-health.js';
 import type { ViewSource } from '../answer/present.js';
-import type { KeptFiles } from '../files/kept-files.js';
-import type { Logger } from '../http/logger.js';
-import { INTERNALS, missingInternals } from '../http/node/internals.js';
-import * as cells from '../metrics/cells.js';
+import type { KeptFiles } from '../base/files/kept-files.js';
+import * as cells from '../base/metrics/cells.js';
 import {
   BYTES_AT,
   CELL,
@@ -17,10 +15,12 @@ import {
   ROUTE_LABELS,
   type SingleName,
   TOKEN_FAILURES,
-} from '../metrics/cells.js';
-import { monotonicMs } from '../model/clock.js';
-import { REJECTION_CODES } from '../model/event.js';
-import type { SourcePart, SourceState } from '../model/source-state.js';
+} from '../base/metrics/cells.js';
+import { monotonicMs } from '../base/model/clock.js';
+import { REJECTION_CODES } from '../base/model/event.js';
+import type { SourcePart, SourceState } from '../base/model/source-state.js';
+import type { Logger } from '../http/logger.js';
+import { INTERNALS, missingInternals } from '../http/node/internals.js';
 import type { ChannelState } from '../refresh/channel-state.js';
 import type { Activity } from './activity.js';
 import { reportedHeaps, type Serving, type ThreadHeap, type ThreadMeter } from './serving.js';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { LecternError } from '../errors.js';
-import type { KeptFile } from '../files/kept-files.js';
-import { watchPath } from '../files/path-watch.js';
-import type { ReadRules } from '../model/read-rules.js';
-import type { FollowState } from '../model/source-state.js';
+import { LecternError } from '../base/errors.js';
+import type { KeptFile } from '../base/files/kept-files.js';
+import { watchPath } from '../base/files/path-watch.js';
+import type { ReadRules } from '../base/model/read-rules.js';
+import type { FollowState } from '../base/model/source-state.js';
 import { readTimetableFile, type TimetablePlan } from '../options/timetable-file.js';
 import type { AnyLoader, LoadRequest, RunListeners } from '../refresh/loader.js';
 import { Loader } from '../refresh/loader.js';

@@ -1,6 +1,7 @@
+import { REPLICA_POLL_SECONDS } from '../base/limits.js';
+import { VERSION } from '../base/version.js';
 import { PublicKeys } from '../fleet/keys.js';
 import { Replica } from '../fleet/replica.js';
-import { REPLICA_POLL_SECONDS } from '../limits.js';
 import type { Resolved } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 import { readRulesOf } from '../options/source-of-settings.js';
@@ -8,7 +9,6 @@ import { planTimetable } from '../options/timetable-file.js';
 import type { KeeperOptions } from '../refresh/keeper.js';
 import { type AnyLoader, anySourceOf, Loader } from '../refresh/loader.js';
 import { isStoreAddress } from '../store/store-address.js';
-import { VERSION } from '../version.js';
 import { FileLoader } from './file-loader.js';
 
 /** Whether a source is a store, which is always checked regularly. */

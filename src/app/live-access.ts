@@ -4,13 +4,13 @@ import { parseRevocations } from '../auth/feed-revocations.js';
 import { enrolmentsOf, parseEnrolments } from '../auth/identity.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, parsePublicKeys, readSecrets } from '../auth/key-set.js';
 import { isAddress } from '../auth/remote-keys.js';
-import { LecternError } from '../errors.js';
-import { FILE_KINDS, type FileReport, type KeptFile, type Take } from '../files/kept-files.js';
-import { type KeptText, keptTexts } from '../files/kept-texts.js';
+import { LecternError } from '../base/errors.js';
+import { FILE_KINDS, type FileReport, type KeptFile, type Take } from '../base/files/kept-files.js';
+import { type KeptText, keptTexts } from '../base/files/kept-texts.js';
+import { ENROLMENT_FILE_BYTES_MAX, FEED_REVOCATIONS_BYTES_MAX, KEY_FILE_BYTES_MAX } from '../base/limits.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import { describeJsonFault } from '../base/model/json-fault.js';
 import type { Logger } from '../http/logger.js';
-import { ENROLMENT_FILE_BYTES_MAX, FEED_REVOCATIONS_BYTES_MAX, KEY_FILE_BYTES_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
-import { describeJsonFault } from '../model/json-fault.js';
 import type { EmbeddedAuthOptions, FeedServingOptions, Resolved } from '../options/option-types.js';
 
 export interface AccessOptions {

@@ -1,7 +1,7 @@
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
+import { LOGGED_LINES_MAX, LOGGED_REASONS_MAX } from '../base/limits.js';
+import type { LoadState } from '../base/model/source-state.js';
 import type { Logger } from '../http/logger.js';
-import { LOGGED_LINES_MAX, LOGGED_REASONS_MAX } from '../limits.js';
-import type { LoadState } from '../model/source-state.js';
 import { percentRejected } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import { emptyFilters, fieldLossOf, type SnapshotSummary } from '../snapshot/summary.js';

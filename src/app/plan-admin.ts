@@ -1,9 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { LecternError } from '../errors.js';
-import type { KeptFile, Take } from '../files/kept-files.js';
-import { keptTexts } from '../files/kept-texts.js';
+import { LecternError } from '../base/errors.js';
+import type { KeptFile, Take } from '../base/files/kept-files.js';
+import { keptTexts } from '../base/files/kept-texts.js';
+import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../base/limits.js';
 import { tokenFault } from '../http/request/credential.js';
-import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../limits.js';
 import type { AdminListenerOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
 

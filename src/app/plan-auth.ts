@@ -3,9 +3,9 @@
 import type { ParseOptions } from '../answer/view.js';
 import type { AuthPlan } from '../auth/authenticator.js';
 import { isAddress, planRemoteKeys } from '../auth/remote-keys.js';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
+import type { IdentifierMode } from '../base/model/event.js';
 import type { FeedSettings } from '../http/feeds.js';
-import type { IdentifierMode } from '../model/event.js';
 import type { Resolved } from '../options/option-types.js';
 
 /** How a timetable, its servers and its handlers read requests. */

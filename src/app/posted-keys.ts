@@ -1,5 +1,5 @@
 import type { FetchedKeys, KeyState } from '../auth/remote-key-set.js';
-import { monotonicMs } from '../model/clock.js';
+import { monotonicMs } from '../base/model/clock.js';
 
 export class PostedKeys implements FetchedKeys {
   state: KeyState;

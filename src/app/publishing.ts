@@ -1,4 +1,5 @@
-import { KeptFiles } from '../files/kept-files.js';
+import { KeptFiles } from '../base/files/kept-files.js';
+import { VERSION } from '../base/version.js';
 import { SigningKey, UNSIGNED } from '../fleet/keys.js';
 import { Publisher, type PublisherEvents } from '../fleet/publisher.js';
 import type { Logger } from '../http/logger.js';
@@ -7,7 +8,6 @@ import type { PublishedTimetable, PublishingOptions } from '../options/option-ty
 import { resolveOptions } from '../options/resolve.js';
 import { openStore } from '../store/open-store.js';
 import { storeAddress } from '../store/store-address.js';
-import { VERSION } from '../version.js';
 import { Activity } from './activity.js';
 import { keepingOf, recordLoaderOf } from './keeping.js';
 import { logFiles } from './live-access.js';

@@ -1,6 +1,6 @@
 /** Queries of a program and their results. */
-import type { ConflictEntry, DirectoryEntry, FreeEntry, TimetableEvent } from '../model/event.js';
-import type { ConflictBy, ParameterFieldName } from '../model/fields.js';
+import type { ConflictEntry, DirectoryEntry, FreeEntry, TimetableEvent } from '../base/model/event.js';
+import type { ConflictBy, ParameterFieldName } from '../base/model/fields.js';
 
 /**
  * The filters of GET /schedule as an object: each with one value or several alternatives. Times are RFC 3339

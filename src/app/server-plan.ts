@@ -4,14 +4,14 @@ import { type AuthPlan, authenticatorOfPlan } from '../auth/authenticator.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
 import { createClaimTable } from '../auth/identity.js';
 import type { FetchedKeys } from '../auth/remote-key-set.js';
+import { ANSWER_CACHE_SHARE } from '../base/limits.js';
+import { CELL } from '../base/metrics/cells.js';
+import type { Meter } from '../base/metrics/meter.js';
 import type { FeedSettings } from '../http/feeds.js';
 import { createHandler, type HandlerSettings } from '../http/handler.js';
 import type { Logger } from '../http/logger.js';
 import type { PageOptions } from '../http/pages.js';
 import { HttpServer, type ServerSettings } from '../http/server/server.js';
-import { ANSWER_CACHE_SHARE } from '../limits.js';
-import { CELL } from '../metrics/cells.js';
-import type { Meter } from '../metrics/meter.js';
 
 /**
  * The server of one thread as plain data: options of serve(), then ServingSettings, then this, then ServerSettings and

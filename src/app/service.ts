@@ -1,6 +1,6 @@
 /** Adds files, a log and an example request to `openTimetable` and `serve`, for the command line. */
 import { createClaimTable } from '../auth/identity.js';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { Resolved, ResolvedSettings, ServiceOptions } from '../options/option-types.js';

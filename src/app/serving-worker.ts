@@ -1,14 +1,14 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Present } from '../answer/present.js';
 import { PresentAccess } from '../auth/access.js';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
+import { ANSWER_CACHE_SHARE } from '../base/limits.js';
+import { Meter } from '../base/metrics/meter.js';
+import { startSampling } from '../base/metrics/sampling.js';
 import { useInternals } from '../http/node/internals.js';
 import { duplicateSocket } from '../http/node/listener.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { HttpServer } from '../http/server/server.js';
-import { ANSWER_CACHE_SHARE } from '../limits.js';
-import { Meter } from '../metrics/meter.js';
-import { startSampling } from '../metrics/sampling.js';
 import type { Handlers } from '../refresh/thread/task-messages.js';
 import { Weight } from '../refresh/thread/weight.js';
 import { PostedKeys } from './posted-keys.js';

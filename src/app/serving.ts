@@ -1,11 +1,11 @@
 import type { LiveViews, Receiver } from '../answer/present.js';
 import type { AccessSource } from '../auth/access.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
+import type { Meter } from '../base/metrics/meter.js';
+import { monotonicMs } from '../base/model/clock.js';
 import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { OverloadCounts } from '../http/server/overload.js';
-import type { Meter } from '../metrics/meter.js';
-import { monotonicMs } from '../model/clock.js';
 import type { ServerPlan } from './server-plan.js';
 
 /** The heaps of the threads that do not serve, for metrics. */

@@ -1,7 +1,7 @@
+import { LOG_MESSAGES_MAX } from '../base/limits.js';
+import { CELL } from '../base/metrics/cells.js';
+import type { Meter } from '../base/metrics/meter.js';
 import type { Logger } from '../http/logger.js';
-import { LOG_MESSAGES_MAX } from '../limits.js';
-import { CELL } from '../metrics/cells.js';
-import type { Meter } from '../metrics/meter.js';
 import type { FromThread } from './thread-messages.js';
 
 type Level = 'info' | 'warn' | 'error';

@@ -1,10 +1,10 @@
 import type { PublishedImage } from '../answer/present.js';
 import type { Access } from '../auth/access.js';
 import type { KeyState } from '../auth/remote-key-set.js';
-import type { LecternErrorCode } from '../errors.js';
+import type { LecternErrorCode } from '../base/errors.js';
+import type { SourceState } from '../base/model/source-state.js';
 import type { Internal } from '../http/node/internals.js';
 import type { OverloadCounts } from '../http/server/overload.js';
-import type { SourceState } from '../model/source-state.js';
 import type { ServingSettings } from './serving.js';
 
 export interface ServingTask {

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ChangeCounts } from '../answer/present.js';
-import { LecternError } from '../errors.js';
-import type { SourcePart } from '../model/source-state.js';
+import { LecternError } from '../base/errors.js';
+import type { SourcePart } from '../base/model/source-state.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Explanation } from '../answer/explain.js';
 import type { ViewSource } from '../answer/present.js';
+import type { TimetableEvent } from '../base/model/event.js';
+import type { DirectoryName } from '../base/model/fields.js';
+import type { FormatName } from '../base/model/format.js';
 import type { RequestHandler } from '../http/handler.js';
-import type { TimetableEvent } from '../model/event.js';
-import type { DirectoryName } from '../model/fields.js';
-import type { FormatName } from '../model/format.js';
 import type { EmbeddedHandlerOptions, ServeOptions } from '../options/option-types.js';
 import type { LoadOutcome } from '../refresh/keeper.js';
 import type { RefreshOptions } from '../refresh/refresher.js';

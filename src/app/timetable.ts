@@ -19,15 +19,15 @@ import type { ParseOptions, View } from '../answer/view.js';
 import { authenticatorOfPlan } from '../auth/authenticator.js';
 import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
-import { LecternError } from '../errors.js';
-import { type FileGroup, type KeptFile, KeptFiles } from '../files/kept-files.js';
+import { LecternError } from '../base/errors.js';
+import { type FileGroup, type KeptFile, KeptFiles } from '../base/files/kept-files.js';
+import { ANSWER_CACHE_SHARE, ROOMS_READ_EVERY_MS } from '../base/limits.js';
+import type { DirectoryEntry, TimetableEvent } from '../base/model/event.js';
+import { DIRECTORIES, type DirectoryName, isDirectory } from '../base/model/fields.js';
+import { FORMATS, type FormatName } from '../base/model/format.js';
+import type { Room, RoomTable } from '../base/model/room.js';
+import { LOADING, type SourceState } from '../base/model/source-state.js';
 import { createHandler, type RequestHandler } from '../http/handler.js';
-import { ANSWER_CACHE_SHARE, ROOMS_READ_EVERY_MS } from '../limits.js';
-import type { DirectoryEntry, TimetableEvent } from '../model/event.js';
-import { DIRECTORIES, type DirectoryName, isDirectory } from '../model/fields.js';
-import { FORMATS, type FormatName } from '../model/format.js';
-import type { Room, RoomTable } from '../model/room.js';
-import { LOADING, type SourceState } from '../model/source-state.js';
 import type {
   EmbeddedHandlerOptions,
   Resolved,

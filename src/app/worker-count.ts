@@ -1,5 +1,5 @@
 import { availableParallelism, totalmem } from 'node:os';
-import { SERVING_THREADS_MAX } from '../limits.js';
+import { SERVING_THREADS_MAX } from '../base/limits.js';
 
 /**
  * MB for the semi-spaces of all serving threads together. The young generations then take 3 × 32 = 96 MB, as

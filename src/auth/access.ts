@@ -1,5 +1,5 @@
-import { LecternError } from '../errors.js';
-import { hasSameBytes } from '../structures/byte-strings.js';
+import { LecternError } from '../base/errors.js';
+import { hasSameBytes } from '../base/structures/byte-strings.js';
 import { NO_REVOCATIONS, type Revocations } from './feed-revocations.js';
 import type { Enrolments } from './identity.js';
 

@@ -1,8 +1,8 @@
 /** Folder auth/. Tokens: keys, verification, and the identities of users. This folder knows fields but no events. */
 
-import { TOKEN_ENTRY_BYTES } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
-import type { FieldFilter } from '../model/fields.js';
+import { TOKEN_ENTRY_BYTES } from '../base/limits.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import type { FieldFilter } from '../base/model/fields.js';
 import type { AccessSource, TokenKeys } from './access.js';
 import { type ClaimTable, createClaimTable, type Enrolments, mapIdentities } from './identity.js';
 import { createPublicKeySet, createSecretKeySet, type KeySet } from './key-set.js';

@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
-import type { IdentityFieldName } from '../model/fields.js';
+import type { IdentityFieldName } from '../base/model/fields.js';
 import type { ClaimTable } from './identity.js';
 import { createSecretKeySet, type KeySet } from './key-set.js';
 import type { TokenRules, VerifierOptions } from './verifier.js';

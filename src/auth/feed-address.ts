@@ -3,9 +3,9 @@
  * the id of a key and a grant as JSON in base64url. The mac is the HMAC-SHA-256 of the payload (RFC 2104).
  */
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { FEED_CACHE_BYTES_MAX } from '../limits.js';
-import { type FieldFilter, INDEXED_FIELDS } from '../model/fields.js';
-import { GenerationalCache } from '../structures/generational-cache.js';
+import { FEED_CACHE_BYTES_MAX } from '../base/limits.js';
+import { type FieldFilter, INDEXED_FIELDS } from '../base/model/fields.js';
+import { GenerationalCache } from '../base/structures/generational-cache.js';
 import type { Revocations } from './feed-revocations.js';
 
 export interface FeedAddressOptions {

@@ -3,8 +3,8 @@
  *
  *     { "alice": "2026-11-23T08:00:00Z" }
  */
-import { LecternError, type LecternErrorCode } from '../errors.js';
-import { parseInstant } from '../model/time.js';
+import { LecternError, type LecternErrorCode } from '../base/errors.js';
+import { parseInstant } from '../base/model/time.js';
 
 /** Epoch milliseconds by subject. */
 export type Revocations = ReadonlyMap<string, number>;

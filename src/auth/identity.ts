@@ -5,12 +5,17 @@
  *     { "alice": { "studyGroup": ["CS-1"], "courseId": ["2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417"] } }
  */
 
-import { LecternError, type LecternErrorCode } from '../errors.js';
-import { IDENTITY_VALUES_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
-import { type Field, type FieldFilter, IDENTITY_FIELDS, type IdentityFieldName } from '../model/fields.js';
-import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
-import { compareCodePoints, normaliseText, quoteEscaped } from '../model/text.js';
+import { LecternError, type LecternErrorCode } from '../base/errors.js';
+import { IDENTITY_VALUES_MAX } from '../base/limits.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import {
+  type Field,
+  type FieldFilter,
+  IDENTITY_FIELDS,
+  type IdentityFieldName,
+} from '../base/model/fields.js';
+import { describeIdentifier, parseIdentifier } from '../base/model/identifier.js';
+import { compareCodePoints, normaliseText, quoteEscaped } from '../base/model/text.js';
 
 const FIELD_NAMES: readonly string[] = IDENTITY_FIELDS.map((field) => field.name);
 

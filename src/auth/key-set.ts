@@ -1,7 +1,7 @@
 /** A secret and public keys are separate kinds of set, so that a public key never serves as an HMAC secret. */
 import { type KeyObject, webcrypto } from 'node:crypto';
-import { LecternError } from '../errors.js';
-import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../limits.js';
+import { LecternError } from '../base/errors.js';
+import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../base/limits.js';
 import {
   keyInvalid,
   leakOf,

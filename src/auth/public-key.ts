@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { LecternError } from '../errors.js';
-import { RSA_EXPONENT_BITS_MAX, RSA_MODULUS_BITS_MAX } from '../limits.js';
+import { LecternError } from '../base/errors.js';
+import { RSA_EXPONENT_BITS_MAX, RSA_MODULUS_BITS_MAX } from '../base/limits.js';
 
 /**
  * A JSON Web Key. The type is declared here, because its name in node:crypto depends on the version of the

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../model/clock.js';
+import { monotonicMs } from '../base/model/clock.js';
 import { candidatesOf, type KeyLookup, type KeySet, readUsableKeys, type TokenHeader } from './key-set.js';
 import { type JsonKey, PUBLIC_KEY_ALGORITHMS, type PublicKey } from './public-key.js';
 

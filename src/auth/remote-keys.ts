@@ -1,13 +1,13 @@
 /** Keys from an address: at most one fetch per cooldown; the last good set stays in use for a bounded time (decision 0009). */
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import {
   KEY_SET_BYTES_MAX,
   KEY_SET_COOLDOWN_MS,
   KEY_SET_FETCH_MS_MAX,
   KEY_SET_FRAMING_BYTES_MAX,
   KEY_SET_STALE_MS,
-} from '../limits.js';
-import { monotonicMs, TIMER_MS_MAX } from '../model/clock.js';
+} from '../base/limits.js';
+import { monotonicMs, TIMER_MS_MAX } from '../base/model/clock.js';
 import { isLoopback, redactAddress } from '../source/http/address.js';
 import { UpstreamCall } from '../source/http/call.js';
 import { refused, unreadableAnswer } from '../source/http/failure.js';

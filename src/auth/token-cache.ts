@@ -1,7 +1,7 @@
 /** Verified tokens: each is verified once, then looked up synchronously. */
 import { hash } from 'node:crypto';
-import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../limits.js';
-import { GenerationalCache } from '../structures/generational-cache.js';
+import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../base/limits.js';
+import { GenerationalCache } from '../base/structures/generational-cache.js';
 
 /**
  * The time in which a token is valid: from `nbf` (inclusive, or -Infinity) to `exp` (exclusive), in epoch

@@ -3,8 +3,13 @@
  * algorithms, then its claims.
  */
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
-import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, TOKEN_BYTES_MAX, TOKEN_HEADERS_MAX } from '../limits.js';
-import { TextMemo } from '../structures/text-memo.js';
+import {
+  KEY_TRIES_UNDER_WAY_MAX,
+  KEY_WAITS_MAX,
+  TOKEN_BYTES_MAX,
+  TOKEN_HEADERS_MAX,
+} from '../base/limits.js';
+import { TextMemo } from '../base/structures/text-memo.js';
 import type { KeyLookup, KeySet, TokenHeader, VerificationKey } from './key-set.js';
 import type { Usable } from './token-cache.js';
 

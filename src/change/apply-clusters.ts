@@ -1,13 +1,13 @@
-import { INTERVALS_PER_TREE_MAX } from '../limits.js';
-import { CONFLICT_DIMENSIONS, type IndexedFieldName, LESSON_FIELDS } from '../model/fields.js';
+import { INTERVALS_PER_TREE_MAX } from '../base/limits.js';
+import { CONFLICT_DIMENSIONS, type IndexedFieldName, LESSON_FIELDS } from '../base/model/fields.js';
+import { Dictionary, NO_CODE } from '../base/structures/dictionary.js';
+import { buildIntervalIndex } from '../base/structures/interval-index.js';
+import { scratch, shared } from '../base/structures/slabs.js';
+import { Splice, spliceDictionary } from '../base/structures/splice.js';
 import { ClusterSweep, type FoundClusters } from '../snapshot/cluster-sweep.js';
 import { clustersOfEvents, entryByteLengths, sortedClusters } from '../snapshot/clusters.js';
 import type { ClustersImage, ColumnImage, FieldImage, SnapshotImage } from '../snapshot/image.js';
 import { type LessonColumn, lessonsOfRows } from '../snapshot/lessons.js';
-import { Dictionary, NO_CODE } from '../structures/dictionary.js';
-import { buildIntervalIndex } from '../structures/interval-index.js';
-import { scratch, shared } from '../structures/slabs.js';
-import { Splice, spliceDictionary } from '../structures/splice.js';
 
 /** The parts of the next image that determine clusters. */
 type Next = Pick<SnapshotImage, 'fields' | 'columns' | 'rows' | 'slots'> & { readonly slotOf: Uint32Array };

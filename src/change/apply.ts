@@ -1,14 +1,14 @@
 /** How a change makes the next image: it copies what stays, and computes only what the changed events touch. */
 
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import {
   EVENTS_MAX,
   INTERVALS_PER_TREE_MAX,
   PATCH_EVENTS_MIN,
   PATCH_SHARE_MAX,
   ROW_BYTES_MAX,
-} from '../limits.js';
-import type { NormalisedEvent, TimetableEvent } from '../model/event.js';
+} from '../base/limits.js';
+import type { NormalisedEvent, TimetableEvent } from '../base/model/event.js';
 import {
   INDEXED_FIELDS,
   type IndexedFieldName,
@@ -16,9 +16,18 @@ import {
   type NamedFieldName,
   OUTPUT_FIELDS,
   UNINDEXED_FIELDS,
-} from '../model/fields.js';
-import { compareCodePoints } from '../model/text.js';
-import { formatInstant } from '../model/time.js';
+} from '../base/model/fields.js';
+import { compareCodePoints } from '../base/model/text.js';
+import { formatInstant } from '../base/model/time.js';
+import { viewOf } from '../base/structures/byte-strings.js';
+import { Dictionary, NO_CODE } from '../base/structures/dictionary.js';
+import { buildHashTable, type HashIndexImage } from '../base/structures/hash-index.js';
+import { buildIntervalIndex } from '../base/structures/interval-index.js';
+import { KeyedHash } from '../base/structures/keyed-hash.js';
+import { buildPostingLists, type CodeColumn, sharedCodeColumn } from '../base/structures/posting-lists.js';
+import { firstWhere, lowerBound } from '../base/structures/search.js';
+import { inOwnBuffers, scratch, shared } from '../base/structures/slabs.js';
+import { Splice, spliceDictionary } from '../base/structures/splice.js';
 import { SnapshotBuilder } from '../snapshot/builder.js';
 import { CODED_FIELDS, type CodedField, HIDDEN_FIELDS } from '../snapshot/columns.js';
 import {
@@ -42,15 +51,6 @@ import {
 import { PACKED_ROW_FRAME_BYTES, packedByteLength, Rows, serialiseEvent } from '../snapshot/rows.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { FieldUse, SnapshotSummary } from '../snapshot/summary.js';
-import { viewOf } from '../structures/byte-strings.js';
-import { Dictionary, NO_CODE } from '../structures/dictionary.js';
-import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
-import { buildIntervalIndex } from '../structures/interval-index.js';
-import { KeyedHash } from '../structures/keyed-hash.js';
-import { buildPostingLists, type CodeColumn, sharedCodeColumn } from '../structures/posting-lists.js';
-import { firstWhere, lowerBound } from '../structures/search.js';
-import { inOwnBuffers, scratch, shared } from '../structures/slabs.js';
-import { Splice, spliceDictionary } from '../structures/splice.js';
 import { patchClusters } from './apply-clusters.js';
 import { type Change, type EventEdit, unpackEdit } from './change.js';
 

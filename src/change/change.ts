@@ -12,12 +12,12 @@ import {
   CHANGE_EVENTS_SHARE_MAX,
   EARLIER_ROWS_BYTES_MAX,
   EARLIER_ROWS_MAX,
-} from '../limits.js';
-import type { NormalisedEvent } from '../model/event.js';
-import { FIELDS } from '../model/fields.js';
+} from '../base/limits.js';
+import type { NormalisedEvent } from '../base/model/event.js';
+import { FIELDS } from '../base/model/fields.js';
+import { shared } from '../base/structures/slabs.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { shared } from '../structures/slabs.js';
 
 /** Number of events that differ from another snapshot. */
 export interface ChangeCounts {

@@ -1,17 +1,17 @@
 /** How changes are found: by comparing two snapshots, or a snapshot with the events of a whole load. */
 
-import { BUILD_PATCH_SHARE_MAX, PATCH_EVENTS_MIN } from '../limits.js';
-import type { NormalisedEvent } from '../model/event.js';
-import { isPlainJsonText } from '../model/text.js';
+import { BUILD_PATCH_SHARE_MAX, PATCH_EVENTS_MIN } from '../base/limits.js';
+import type { NormalisedEvent } from '../base/model/event.js';
+import { isPlainJsonText } from '../base/model/text.js';
+import { type ByteStrings, isSame, viewOf } from '../base/structures/byte-strings.js';
+import { NO_CODE } from '../base/structures/dictionary.js';
+import { findInHashIndex } from '../base/structures/hash-index.js';
 import type { SnapshotBuilder } from '../snapshot/builder.js';
 import type { ArrivedEvents, Column } from '../snapshot/columns.js';
 import type { ColumnImage, SnapshotImage } from '../snapshot/image.js';
 import { ID_OFFSET, Rows } from '../snapshot/rows.js';
 import { compareKeys, type EventKey, type Snapshot } from '../snapshot/snapshot.js';
 import type { ReadingNotes } from '../snapshot/summary.js';
-import { type ByteStrings, isSame, viewOf } from '../structures/byte-strings.js';
-import { NO_CODE } from '../structures/dictionary.js';
-import { findInHashIndex } from '../structures/hash-index.js';
 import { type EditedImage, editImage, slotsOfEvents } from './apply.js';
 import {
   type Change,

@@ -5,11 +5,11 @@ import {
   SNAPSHOT_HISTORY_ENTRIES_MAX,
   SNAPSHOTS_KEPT_MAX,
   SNAPSHOTS_KEPT_MIN,
-} from '../limits.js';
-import { compareCodePoints } from '../model/text.js';
+} from '../base/limits.js';
+import { compareCodePoints } from '../base/model/text.js';
+import { shared } from '../base/structures/slabs.js';
 import { jsonByteLength } from '../snapshot/rows.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import { shared } from '../structures/slabs.js';
 import {
   type Change,
   type ChangeCounts,

@@ -4,12 +4,12 @@
  * changes gets a later one. The time is the source's own where that is later, else the clock of the publication.
  * At a start without an earlier image it is the source's own time, because clocks of replicas and restarts differ.
  */
-import type { NormalisedEvent } from '../model/event.js';
+import type { NormalisedEvent } from '../base/model/event.js';
+import { hasSameBytes } from '../base/structures/byte-strings.js';
+import { Dictionary, NO_CODE } from '../base/structures/dictionary.js';
 import { HIDDEN_FIELDS } from '../snapshot/columns.js';
 import { type ColumnImage, revisionSeconds, type SnapshotImage } from '../snapshot/image.js';
 import { compareKeys, type EventKey, Snapshot } from '../snapshot/snapshot.js';
-import { hasSameBytes } from '../structures/byte-strings.js';
-import { Dictionary, NO_CODE } from '../structures/dictionary.js';
 import { eventReader, isSameEvent } from './apply.js';
 import type { EventEdit } from './change.js';
 

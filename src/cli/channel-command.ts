@@ -1,3 +1,4 @@
+import { LEASE_MS_MAX, REPLICA_SILENT_MS } from '../base/limits.js';
 import {
   type Announcement,
   type Channel,
@@ -7,7 +8,6 @@ import {
 } from '../fleet/channel.js';
 import { writeKeyPair } from '../fleet/keys.js';
 import type { ReplicaReport } from '../fleet/store-records.js';
-import { LEASE_MS_MAX, REPLICA_SILENT_MS } from '../limits.js';
 import { writeOut } from './printable.js';
 import { formatBytes, formatCountOf } from './wording.js';
 

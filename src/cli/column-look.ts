@@ -1,5 +1,5 @@
-import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../limits.js';
-import { digitsOf, parseIdentifier } from '../model/identifier.js';
+import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../base/limits.js';
+import { digitsOf, parseIdentifier } from '../base/model/identifier.js';
 import { parseClockTimes } from '../source/pattern/clock-times.js';
 import { areWeekdays } from '../source/pattern/weekdays.js';
 import { parseWeeks } from '../source/pattern/weeks.js';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import { printable } from './printable.js';
 
 export const EXIT_FAILURE = 1;

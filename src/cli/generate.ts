@@ -5,9 +5,9 @@
  */
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { TimetableEvent } from '../model/event.js';
-import type { Room } from '../model/room.js';
-import { DAY_MS, formatInstant } from '../model/time.js';
+import type { TimetableEvent } from '../base/model/event.js';
+import type { Room } from '../base/model/room.js';
+import { DAY_MS, formatInstant } from '../base/model/time.js';
 
 export type GeneratedEvent = Readonly<TimetableEvent> & {
   readonly lecturerId: string | null;

@@ -1,8 +1,8 @@
-import { LecternError } from '../errors.js';
-import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
-import { CONFLICT_DIMENSIONS } from '../model/fields.js';
-import type { ReadRules } from '../model/read-rules.js';
-import { formatInstant } from '../model/time.js';
+import { LecternError } from '../base/errors.js';
+import { type ExpansionWindow, outsideHint } from '../base/model/expansion.js';
+import { CONFLICT_DIMENSIONS } from '../base/model/fields.js';
+import type { ReadRules } from '../base/model/read-rules.js';
+import { formatInstant } from '../base/model/time.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { type LoadedImage, loadImage } from '../refresh/thread/load-image.js';
 import { type Inspection, inspectImage } from '../snapshot/image.js';

@@ -1,4 +1,4 @@
-import type { ReadRules } from '../model/read-rules.js';
+import type { ReadRules } from '../base/model/read-rules.js';
 import { isTimetableFile } from '../options/conditions.js';
 import type { ReadingSettings, RuleOption, TimetableOptions } from '../options/option-types.js';
 import { databaseOptionsOf, readRulesOf, ruleOptionsOf } from '../options/source-of-settings.js';

@@ -1,5 +1,5 @@
 /** Finds the records within a nested JSON document, and the JSONata expression that gives them with what stands around them. */
-import { LOOK_RECORDS_MAX } from '../limits.js';
+import { LOOK_RECORDS_MAX } from '../base/limits.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { LOG_BYTES_MAX } from '../limits.js';
+import { LOG_BYTES_MAX } from '../base/limits.js';
 import { valueOrDefault } from '../options/resolve.js';
 import { LOG_LEVEL_DEFAULT, LOG_LEVEL_OF_DEVELOPMENT } from '../options/table.js';
 import { pauseSync } from '../refresh/thread/pause.js';

@@ -1,6 +1,6 @@
+import type { IdentifierMode } from '../base/model/event.js';
+import { VERSION } from '../base/version.js';
 import { createOpenApiDocument } from '../http/openapi/document.js';
-import type { IdentifierMode } from '../model/event.js';
-import { VERSION } from '../version.js';
 
 /** Prints the OpenAPI document. Equal options give equal output. */
 export function openApiText(basePath: string, identifiers: IdentifierMode): string {

@@ -3,16 +3,16 @@
  * reads no record.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { GENERATED_EVENTS_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
-import { FORMATS } from '../model/format.js';
-import { suggest } from '../model/suggest.js';
+import { GENERATED_EVENTS_MAX } from '../base/limits.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import { FORMATS } from '../base/model/format.js';
+import { suggest } from '../base/model/suggest.js';
+import { VERSION } from '../base/version.js';
 import type { ReadingSettings, ServiceOptions } from '../options/option-types.js';
 import { checkValue, resolveReading } from '../options/resolve.js';
 import type { Setting } from '../options/setting.js';
 import { COMMAND_READING_SETTINGS, SETTINGS, settingsOfCommand } from '../options/table.js';
 import { isPostgresAddress } from '../source/postgres/postgres-address.js';
-import { VERSION } from '../version.js';
 import type { ExportOptions } from './export-command.js';
 import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
 import type { GenerateOptions } from './generate.js';

@@ -1,11 +1,11 @@
 /** Proposes how a source is read, and says what is guessed and what the source lacks. */
-import { TERM_WEEKS_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
-import type { FieldName } from '../model/fields.js';
-import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
-import { readDate } from '../model/local-time.js';
-import type { MapValue, ReadRules, Term, WeeklyPattern } from '../model/read-rules.js';
-import { DAY_MS, formatInstant } from '../model/time.js';
+import { TERM_WEEKS_MAX } from '../base/limits.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import type { FieldName } from '../base/model/fields.js';
+import { IDENTIFIER_CHARACTERS_MAX } from '../base/model/identifier.js';
+import { readDate } from '../base/model/local-time.js';
+import type { MapValue, ReadRules, Term, WeeklyPattern } from '../base/model/read-rules.js';
+import { DAY_MS, formatInstant } from '../base/model/time.js';
 import { columnsOf, parseTemplate } from '../source/map-template.js';
 import { parseWeeks } from '../source/pattern/weeks.js';
 import { type ColumnForm, type LookedColumn, likenessOf, looksLike, separatorOf } from './column-look.js';

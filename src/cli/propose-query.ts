@@ -1,6 +1,6 @@
-import { LecternError } from '../errors.js';
-import { UPSTREAM_HEADERS_MS_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
+import { LecternError } from '../base/errors.js';
+import { UPSTREAM_HEADERS_MS_MAX } from '../base/limits.js';
+import type { IdentifierMode } from '../base/model/event.js';
 import { Database } from '../source/postgres/database.js';
 import { simpleName } from '../source/postgres/described-rows.js';
 import { parsePostgresAddress } from '../source/postgres/postgres-address.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { publishTimetable } from '../app/publishing.js';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import { optionsOf, resolvePublisher } from '../options/resolve.js';
 import { sourceOf } from '../options/source-of-settings.js';
 import { shownAddress, storeAddress } from '../store/store-address.js';

@@ -1,9 +1,9 @@
 import type { EndpointName } from '../answer/endpoint-parameters.js';
 import { invalidParameters } from '../answer/object-form.js';
 import { type ParameterPairs, type ParseOptions, parseParameters } from '../answer/parameters.js';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
+import type { IdentifierMode } from '../base/model/event.js';
 import { parseQueryString } from '../http/request/target.js';
-import type { IdentifierMode } from '../model/event.js';
 
 /**
  * Parses an endpoint and its parameters before a source is read.

@@ -1,7 +1,7 @@
 import type { ExampleRequest, Service } from '../app/service.js';
 import type { Timetable } from '../app/timetable-interface.js';
-import { type ExpansionWindow, outsideHint } from '../model/expansion.js';
-import { suggest } from '../model/suggest.js';
+import { type ExpansionWindow, outsideHint } from '../base/model/expansion.js';
+import { suggest } from '../base/model/suggest.js';
 import type { ServiceOptions } from '../options/option-types.js';
 import { variableOf } from '../options/setting.js';
 import { COMMANDS, settingsOfCommand } from '../options/table.js';

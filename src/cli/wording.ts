@@ -1,5 +1,5 @@
-import { REJECTION_SAMPLES } from '../limits.js';
-import { formatPosition, type Rejection } from '../model/event.js';
+import { REJECTION_SAMPLES } from '../base/limits.js';
+import { formatPosition, type Rejection } from '../base/model/event.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import type { LoadProgress } from '../source/source.js';
 import { printable } from './printable.js';

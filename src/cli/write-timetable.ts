@@ -2,8 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fileFault, LecternError } from '../errors.js';
-import type { ReadRules } from '../model/read-rules.js';
+import { fileFault, LecternError } from '../base/errors.js';
+import type { ReadRules } from '../base/model/read-rules.js';
 import type { LookedColumn } from './column-look.js';
 import { type MapProposal, namesIn, sourceOfValue } from './propose-map.js';
 

@@ -1,4 +1,4 @@
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { storeAddress } from '../store/store-address.js';

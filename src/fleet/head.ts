@@ -2,7 +2,7 @@
  * Folder fleet/. Publishers announce images in a store, and replicas serve them. This folder answers no
  * request and reads no record of a source.
  */
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import type { HashedObject } from '../store/store.js';
 import type { PublicKeys } from './keys.js';
 import { isCount, isHash, isId } from './store-records.js';

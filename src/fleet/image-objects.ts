@@ -3,8 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Change, decodeChanges, encodeChanges } from '../change/change.js';
-import { leadTo, newestChanges } from '../change/history.js';
 import {
   CHANGE_BYTES_MAX,
   CHANGE_INLINE_BYTES_MAX,
@@ -12,7 +10,9 @@ import {
   IMAGE_CHUNK_BYTES,
   STORED_CHANGES_MAX,
   STORED_CHANGES_SHARE_MAX,
-} from '../limits.js';
+} from '../base/limits.js';
+import { type Change, decodeChanges, encodeChanges } from '../change/change.js';
+import { leadTo, newestChanges } from '../change/history.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
 import { removeAbandoned } from '../snapshot/abandoned-files.js';

@@ -2,10 +2,10 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
-import { fileFault, LecternError } from '../errors.js';
-import type { KeptFile, Take } from '../files/kept-files.js';
-import { keptTexts } from '../files/kept-texts.js';
-import { KEY_FILE_BYTES_MAX } from '../limits.js';
+import { fileFault, LecternError } from '../base/errors.js';
+import type { KeptFile, Take } from '../base/files/kept-files.js';
+import { keptTexts } from '../base/files/kept-texts.js';
+import { KEY_FILE_BYTES_MAX } from '../base/limits.js';
 
 /** The kinds of signed records: announcements, choices of operators, leases. */
 export type SignedKind = 'head' | 'pin' | 'lease';

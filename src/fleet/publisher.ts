@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import {
   IMAGES_KEPT,
   IMAGES_KEPT_BYTES_MAX,
@@ -11,9 +11,9 @@ import {
   REPLICA_GONE_MS,
   REPORTS_MAX,
   STORE_LEAVE_MS_MAX,
-} from '../limits.js';
-import { monotonicMs } from '../model/clock.js';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.js';
+} from '../base/limits.js';
+import { monotonicMs } from '../base/model/clock.js';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/model/time.js';
 import type { ChannelState } from '../refresh/channel-state.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';

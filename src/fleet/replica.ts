@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { LecternError } from '../errors.js';
-import { QUARANTINED_MAX, RECORD_TEXT_MAX, STORE_LEAVE_MS_MAX } from '../limits.js';
-import { monotonicMs } from '../model/clock.js';
-import type { ReadRules } from '../model/read-rules.js';
+import { LecternError } from '../base/errors.js';
+import { QUARANTINED_MAX, RECORD_TEXT_MAX, STORE_LEAVE_MS_MAX } from '../base/limits.js';
+import { monotonicMs } from '../base/model/clock.js';
+import type { ReadRules } from '../base/model/read-rules.js';
 import type { ChannelState } from '../refresh/channel-state.js';
 import type { Refusal } from '../refresh/gate.js';
 import type { AnyLoader, LoadRequest, RunListeners } from '../refresh/loader.js';

@@ -1,4 +1,4 @@
-import { ANNOUNCED_MAX, RECORD_TEXT_MAX, REPORTS_MAX } from '../limits.js';
+import { ANNOUNCED_MAX, RECORD_TEXT_MAX, REPORTS_MAX } from '../base/limits.js';
 import type { Store } from '../store/store.js';
 import type { PublicKeys, SignedKind } from './keys.js';
 

@@ -4,10 +4,10 @@ import { type ChangeMessage, ChangeMessages } from '../answer/change-messages.js
 import { snapshotIdOf } from '../answer/parameters.js';
 import type { LiveViews } from '../answer/present.js';
 import type { ParseOptions, View } from '../answer/view.js';
-import { EVENT_STREAM_HEARTBEAT_MS, EVENT_STREAM_MS_MAX, READER_WINDOW_MS } from '../limits.js';
-import { CELL } from '../metrics/cells.js';
-import type { Meter } from '../metrics/meter.js';
-import { parseVersion } from '../model/timetable-version.js';
+import { EVENT_STREAM_HEARTBEAT_MS, EVENT_STREAM_MS_MAX, READER_WINDOW_MS } from '../base/limits.js';
+import { CELL } from '../base/metrics/cells.js';
+import type { Meter } from '../base/metrics/meter.js';
+import { parseVersion } from '../base/model/timetable-version.js';
 import { VARY } from './answer/conditional.js';
 import { EVENT_STREAM_TYPE, prefersEventStream } from './answer/negotiate.js';
 import { type Problem, sendProblem } from './answer/problem.js';

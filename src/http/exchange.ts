@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type RouteLabel, routeNumber } from '../metrics/cells.js';
-import type { Meter } from '../metrics/meter.js';
+import { type RouteLabel, routeNumber } from '../base/metrics/cells.js';
+import type { Meter } from '../base/metrics/meter.js';
 import type { AnswerFields, OriginFields } from './answer/answer-fields.js';
 import type { Logger } from './logger.js';
 import { endWithAnswer } from './node/internals.js';

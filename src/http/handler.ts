@@ -17,11 +17,11 @@ import type {
   RememberedUser,
 } from '../auth/authenticator.js';
 import type { DevelopmentIssuer } from '../auth/development-issuer.js';
-import { LecternError } from '../errors.js';
-import { REQUEST_TARGET_BYTES_MAX } from '../limits.js';
-import { CELL } from '../metrics/cells.js';
-import type { Meter } from '../metrics/meter.js';
-import type { IdentifierMode } from '../model/event.js';
+import { LecternError } from '../base/errors.js';
+import { REQUEST_TARGET_BYTES_MAX } from '../base/limits.js';
+import { CELL } from '../base/metrics/cells.js';
+import type { Meter } from '../base/metrics/meter.js';
+import type { IdentifierMode } from '../base/model/event.js';
 import { AllowedHosts } from './allowed-hosts.js';
 import { OriginFields, PREFLIGHT_FIELDS } from './answer/answer-fields.js';
 import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from './answer/problem.js';

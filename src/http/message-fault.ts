@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { HEADER_FIELDS_MAX } from '../limits.js';
+import { HEADER_FIELDS_MAX } from '../base/limits.js';
 import type { Problem } from './answer/problem.js';
 import type { HeaderFacts } from './request/header-facts.js';
 import { ALLOW } from './routes.js';

@@ -1,8 +1,8 @@
 import Router from 'find-my-way';
 import { ENDPOINT_PARAMETERS, type EndpointName } from '../answer/endpoint-parameters.js';
 import type { AuthenticatedUser } from '../auth/authenticator.js';
-import { ROUTE_MEMO_ENTRIES_MAX } from '../limits.js';
-import type { RouteLabel } from '../metrics/cells.js';
+import { ROUTE_MEMO_ENTRIES_MAX } from '../base/limits.js';
+import type { RouteLabel } from '../base/metrics/cells.js';
 import type { Exchange } from './exchange.js';
 
 /** A list read from a view; needs a token. */

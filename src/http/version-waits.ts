@@ -1,7 +1,7 @@
 /** Lectern-Min-Version: a request waits until the version that its client has seen is served here, too. */
 import type { LiveViews } from '../answer/present.js';
-import { VERSION_WAIT_MS_MAX, VERSION_WAITS_MAX } from '../limits.js';
-import type { TimetableVersion } from '../model/timetable-version.js';
+import { VERSION_WAIT_MS_MAX, VERSION_WAITS_MAX } from '../base/limits.js';
+import type { TimetableVersion } from '../base/model/timetable-version.js';
 import type { Problem } from './answer/problem.js';
 
 export const VERSION_NOT_YET: Problem = {

@@ -1,7 +1,7 @@
-import { derivedIdentifier } from '../model/derived-identifier.js';
-import type { NormalisedEvent, RecordPosition } from '../model/event.js';
-import { ByteStrings, viewOf } from '../structures/byte-strings.js';
-import { KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
+import { derivedIdentifier } from '../base/model/derived-identifier.js';
+import type { NormalisedEvent, RecordPosition } from '../base/model/event.js';
+import { ByteStrings, viewOf } from '../base/structures/byte-strings.js';
+import { KeyedHash, randomHashSeed } from '../base/structures/keyed-hash.js';
 
 const CONTENT_FIELDS = [
   'time',

@@ -1,10 +1,10 @@
 /** Reads instants by the rules of a source. */
-import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
-import { NEEDS_DATE_ORDER, parseLocalTime } from '../model/local-time.js';
-import type { ReadRules } from '../model/read-rules.js';
-import { INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../model/time.js';
-import { type AmbiguousTimes, type LocalInstant, Zone } from '../model/zone.js';
-import { TextMemo } from '../structures/text-memo.js';
+import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../base/limits.js';
+import { NEEDS_DATE_ORDER, parseLocalTime } from '../base/model/local-time.js';
+import type { ReadRules } from '../base/model/read-rules.js';
+import { INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../base/model/time.js';
+import { type AmbiguousTimes, type LocalInstant, Zone } from '../base/model/zone.js';
+import { TextMemo } from '../base/structures/text-memo.js';
 
 /** Epoch milliseconds, or a clause on the fault. */
 export type ReadInstant = (text: string) => number | string;

@@ -8,7 +8,7 @@ import {
   REJECTED_ID_UNITS_MAX,
   VALUE_MEMO_ENTRIES_MAX,
   VALUE_MEMO_UNITS_MAX,
-} from '../limits.js';
+} from '../base/limits.js';
 import type {
   Fault,
   IdentifierMode,
@@ -16,15 +16,15 @@ import type {
   RecordPosition,
   Rejection,
   RejectionCode,
-} from '../model/event.js';
-import { FIELDS, type Field, type FieldName, type KnownField } from '../model/fields.js';
-import { describeIdentifier, parseIdentifier } from '../model/identifier.js';
-import type { ReadRules } from '../model/read-rules.js';
-import { normaliseText, quoteEscaped, textFault } from '../model/text.js';
-import { formatInstant } from '../model/time.js';
-import type { AmbiguousTimes } from '../model/zone.js';
-import { NULL, type Row, WHOLE } from '../structures/row.js';
-import { TextMemo } from '../structures/text-memo.js';
+} from '../base/model/event.js';
+import { FIELDS, type Field, type FieldName, type KnownField } from '../base/model/fields.js';
+import { describeIdentifier, parseIdentifier } from '../base/model/identifier.js';
+import type { ReadRules } from '../base/model/read-rules.js';
+import { normaliseText, quoteEscaped, textFault } from '../base/model/text.js';
+import { formatInstant } from '../base/model/time.js';
+import type { AmbiguousTimes } from '../base/model/zone.js';
+import { NULL, type Row, WHOLE } from '../base/structures/row.js';
+import { TextMemo } from '../base/structures/text-memo.js';
 import { ContentIdentifiers } from './content-identifiers.js';
 import { createInstantReader, type ReadInstant } from './instant-reader.js';
 

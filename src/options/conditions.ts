@@ -1,7 +1,7 @@
 /** What settings need of each other, and of the source. The entries of the table name these conditions. */
 import { readFileSync, statSync } from 'node:fs';
 import { isAddress } from '../auth/remote-keys.js';
-import { TIMETABLE_FILE_BYTES_MAX } from '../limits.js';
+import { TIMETABLE_FILE_BYTES_MAX } from '../base/limits.js';
 import { isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { POSTGRES_RULES, type RowsSpec } from '../source/postgres/postgres-spec.js';
 import { isStoreAddress } from '../store/store-address.js';

@@ -3,11 +3,11 @@ import { isIP } from 'node:net';
 import { claimsFault } from '../auth/identity.js';
 import { SECRET_BYTES_MIN, type SecretUse, secretsIn } from '../auth/key-set.js';
 import { keySourceFault } from '../auth/remote-keys.js';
-import { IDENTITY_FIELDS } from '../model/fields.js';
-import type { FieldMap } from '../model/read-rules.js';
-import { suggest } from '../model/suggest.js';
-import { parseInstant } from '../model/time.js';
-import { isZoneAbbreviation, Zone } from '../model/zone.js';
+import { IDENTITY_FIELDS } from '../base/model/fields.js';
+import type { FieldMap } from '../base/model/read-rules.js';
+import { suggest } from '../base/model/suggest.js';
+import { parseInstant } from '../base/model/time.js';
+import { isZoneAbbreviation, Zone } from '../base/model/zone.js';
 import { fieldMapFault } from '../source/field-map.js';
 
 export interface Kind {

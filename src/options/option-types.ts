@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import type { DateOrder, FieldMap, FieldValue, Term, WeeklyPattern } from '../base/model/read-rules.js';
+import type { Room } from '../base/model/room.js';
 import type { Logger } from '../http/logger.js';
-import type { IdentifierMode } from '../model/event.js';
-import type { DateOrder, FieldMap, FieldValue, Term, WeeklyPattern } from '../model/read-rules.js';
-import type { Room } from '../model/room.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';
 import type { PostgresSpec } from '../source/postgres/postgres-spec.js';

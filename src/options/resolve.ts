@@ -1,6 +1,6 @@
 /** Checks values of settings, and what their entries need and exclude. Refuses settings without effect. */
-import { LecternError } from '../errors.js';
-import { suggest } from '../model/suggest.js';
+import { LecternError } from '../base/errors.js';
+import { suggest } from '../base/model/suggest.js';
 import type { Condition, Faults, Values } from './conditions.js';
 import { anyOf, isObject } from './kinds.js';
 import type {

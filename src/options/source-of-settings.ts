@@ -1,4 +1,4 @@
-import type { ReadRules } from '../model/read-rules.js';
+import type { ReadRules } from '../base/model/read-rules.js';
 import type { PostgresOptions } from '../source/postgres/postgres-spec.js';
 import { parseSourceArgument } from '../source/spec.js';
 import { isStoreAddress } from '../store/store-address.js';

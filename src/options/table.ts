@@ -7,8 +7,6 @@
  */
 import { SECRET_BYTES_MIN } from '../auth/key-set.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';
-import { originFault } from '../http/answer/answer-fields.js';
-import { publicUrlFault } from '../http/public-address.js';
 import {
   ADMIN_TOKEN_CHARACTERS_MIN,
   CACHE_MB_DEFAULT,
@@ -17,9 +15,11 @@ import {
   LOAD_MEMORY_MB_MIN,
   OVERLOAD_MS_DEFAULT,
   SERVING_THREADS_MAX,
-} from '../limits.js';
-import { IDENTIFIER_MODES } from '../model/event.js';
-import { DATE_ORDERS } from '../model/read-rules.js';
+} from '../base/limits.js';
+import { IDENTIFIER_MODES } from '../base/model/event.js';
+import { DATE_ORDERS } from '../base/model/read-rules.js';
+import { originFault } from '../http/answer/answer-fields.js';
+import { publicUrlFault } from '../http/public-address.js';
 import { isPostgresAddress } from '../source/postgres/postgres-address.js';
 import { isStoreAddress } from '../store/store-address.js';
 import {

@@ -1,6 +1,6 @@
 /** Checks a value against the table of the timetable file. All faults are found at once, each with its place. */
-import { suggest } from '../model/suggest.js';
-import { quoteEscaped } from '../model/text.js';
+import { suggest } from '../base/model/suggest.js';
+import { quoteEscaped } from '../base/model/text.js';
 import { isObject } from './kinds.js';
 import type { Entry, Shape } from './timetable-table.js';
 

@@ -4,10 +4,10 @@
  */
 import { statSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
-import { LecternError } from '../errors.js';
-import { TIMETABLE_FILE_BYTES_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
-import type { FieldMap, ReadRules } from '../model/read-rules.js';
+import { LecternError } from '../base/errors.js';
+import { TIMETABLE_FILE_BYTES_MAX } from '../base/limits.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import type { FieldMap, ReadRules } from '../base/model/read-rules.js';
 import { fieldMapFault } from '../source/field-map.js';
 import { readSmallFile } from '../source/json-file.js';
 import { preparePatterns } from '../source/map-value.js';

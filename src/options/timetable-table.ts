@@ -3,14 +3,14 @@
  * docs/timetable-file.md are made from this table; `npm run docs` writes the last two.
  */
 
-import { TERM_WEEKS_MAX } from '../limits.js';
+import { TERM_WEEKS_MAX } from '../base/limits.js';
 import {
   FIRST_DAYS,
   type FieldValue,
   OTHERWISE,
   type Term,
   type WeeklyPattern,
-} from '../model/read-rules.js';
+} from '../base/model/read-rules.js';
 import { MAPPED_FIELDS } from '../source/field-map.js';
 import { ADDRESS, amount, count, DATE, ENCODING, type Kind, ON_OFF, oneOf, PATH, text } from './kinds.js';
 import type { Setting } from './setting.js';
@@ -45,7 +45,7 @@ export interface Entry {
 
 type Given = Omit<Entry, 'name' | 'shape'>;
 
-/** The entries of an object. `Of` is its type, if src/model/ has it. */
+/** The entries of an object. `Of` is its type, if src/base/model/ has it. */
 function entriesOf<Of = Record<string, unknown>>(
   given: Readonly<Record<keyof Of & string, readonly [Kind | Shape, Given]>>,
 ): readonly Entry[] {

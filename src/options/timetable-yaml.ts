@@ -1,12 +1,12 @@
 /** Reads YAML 1.2, of which JSON is a part, as plain values with their places. */
 import type { Node, ParsedNode } from 'yaml';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import {
   TIMETABLE_DEPTH_MAX,
   TIMETABLE_FAULTS_MAX,
   TIMETABLE_FILE_BYTES_MAX,
   TIMETABLE_VALUES_MAX,
-} from '../limits.js';
+} from '../base/limits.js';
 import { type Written, within } from './timetable-check.js';
 
 interface ReadYaml extends Written {

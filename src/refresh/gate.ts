@@ -1,5 +1,5 @@
-import { formatPosition } from '../model/event.js';
-import { outsideHint } from '../model/expansion.js';
+import { formatPosition } from '../base/model/event.js';
+import { outsideHint } from '../base/model/expansion.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';
 import { faultyRecords, type SnapshotSummary } from '../snapshot/summary.js';
 

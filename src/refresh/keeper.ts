@@ -2,13 +2,14 @@
  * Folder refresh/. Keeps the timetable up to date: decides when to load, what to publish and what to store.
  * This folder knows nothing of requests.
  */
+
+import { LecternError } from '../base/errors.js';
+import { PARTS_LISTED_MAX, RETRY_MS_MAX } from '../base/limits.js';
+import { monotonicMs } from '../base/model/clock.js';
+import type { ReadRules } from '../base/model/read-rules.js';
+import { LOADING, type LoadState, type SourcePart, type SourceParts } from '../base/model/source-state.js';
+import { DAY_MS } from '../base/model/time.js';
 import { type History, numbered } from '../change/history.js';
-import { LecternError } from '../errors.js';
-import { PARTS_LISTED_MAX, RETRY_MS_MAX } from '../limits.js';
-import { monotonicMs } from '../model/clock.js';
-import type { ReadRules } from '../model/read-rules.js';
-import { LOADING, type LoadState, type SourcePart, type SourceParts } from '../model/source-state.js';
-import { DAY_MS } from '../model/time.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { type IntakeBounds, OUT_OF_MEMORY } from '../snapshot/intake-bounds.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';

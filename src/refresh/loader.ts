@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
-import { LecternError } from '../errors.js';
-import type { KeptFile } from '../files/kept-files.js';
-import { LOAD_BASE_BYTES, WARM_UP_DELAY_MS, WARM_UP_IMAGE_BYTES_MAX, WARM_UP_ROUNDS } from '../limits.js';
-import type { ReadRules } from '../model/read-rules.js';
-import type { FollowState } from '../model/source-state.js';
+import { LecternError } from '../base/errors.js';
+import type { KeptFile } from '../base/files/kept-files.js';
+import {
+  LOAD_BASE_BYTES,
+  WARM_UP_DELAY_MS,
+  WARM_UP_IMAGE_BYTES_MAX,
+  WARM_UP_ROUNDS,
+} from '../base/limits.js';
+import type { ReadRules } from '../base/model/read-rules.js';
+import type { FollowState } from '../base/model/source-state.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import type { ImageSource } from '../snapshot/image-layout.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';

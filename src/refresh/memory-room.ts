@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { LOAD_MEMORY_SHARE } from '../limits.js';
+import { LOAD_MEMORY_SHARE } from '../base/limits.js';
 
 const PLACES = { proc: '/proc', cgroup: '/sys/fs/cgroup' };
 /** Version 1 writes "no limit" as a number larger than any memory. */

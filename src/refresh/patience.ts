@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { UPSTREAM_HEADERS_MS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TOTAL_MS_MAX } from '../limits.js';
+import { UPSTREAM_HEADERS_MS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TOTAL_MS_MAX } from '../base/limits.js';
 import type { HttpSpec } from '../source/http.js';
 import type { FileSpec, MergedSpec, SourceSpec } from '../source/spec.js';
 

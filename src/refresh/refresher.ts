@@ -1,6 +1,6 @@
-import { jittered } from '../files/retry.js';
-import { RETRY_MS_MIN, retryPauseMs } from '../limits.js';
-import { TIMER_MS_MAX } from '../model/clock.js';
+import { jittered } from '../base/files/retry.js';
+import { RETRY_MS_MIN, retryPauseMs } from '../base/limits.js';
+import { TIMER_MS_MAX } from '../base/model/clock.js';
 
 export interface RefreshOptions {
   /** Publish without the checks of the gate. Default false. */

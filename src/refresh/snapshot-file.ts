@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { LecternError } from '../base/errors.js';
+import { retryPauseMs, STORED_CHANGES_SHARE_MAX } from '../base/limits.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import type { ReadRules } from '../base/model/read-rules.js';
 import type { Change } from '../change/change.js';
 import { appendChanges, type SnapshotInFile } from '../change/snapshot-file.js';
-import { LecternError } from '../errors.js';
-import { retryPauseMs, STORED_CHANGES_SHARE_MAX } from '../limits.js';
-import type { IdentifierMode } from '../model/event.js';
-import type { ReadRules } from '../model/read-rules.js';
 import { type FilePlace, linkTarget } from '../snapshot/image-file.js';
 import type { Beside, ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';

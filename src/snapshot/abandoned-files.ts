@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { ABANDONED_MS } from '../limits.js';
+import { ABANDONED_MS } from '../base/limits.js';
 
 /**
  * Removes temporary files and folders of this account that were not written for a while: their process was killed.

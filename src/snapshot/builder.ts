@@ -1,28 +1,28 @@
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import {
   EVENTS_MAX,
   INTERVALS_PER_TREE_MAX,
   OVERRIDES_KEPT_MAX,
   REJECTION_SAMPLES,
   REJECTIONS_KEPT_MAX,
-} from '../limits.js';
+} from '../base/limits.js';
 import type {
   IdentifierMode,
   NormalisedEvent,
   RecordPosition,
   Rejection,
   RejectionCode,
-} from '../model/event.js';
-import { FIELDS, type FieldName, INDEXED_FIELDS, UNINDEXED_FIELDS } from '../model/fields.js';
-import { IDENTIFIER_CHARACTERS_MAX } from '../model/identifier.js';
-import { ByteStrings, viewOf } from '../structures/byte-strings.js';
-import { NO_CODE } from '../structures/dictionary.js';
-import { Growable } from '../structures/growable.js';
-import { buildHashTable, type HashIndexImage } from '../structures/hash-index.js';
-import { buildIntervalIndex } from '../structures/interval-index.js';
-import { type HashSeed, KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
-import { buildPostingLists, sharedCodeColumn } from '../structures/posting-lists.js';
-import { inScratch, scratch, shared } from '../structures/slabs.js';
+} from '../base/model/event.js';
+import { FIELDS, type FieldName, INDEXED_FIELDS, UNINDEXED_FIELDS } from '../base/model/fields.js';
+import { IDENTIFIER_CHARACTERS_MAX } from '../base/model/identifier.js';
+import { ByteStrings, viewOf } from '../base/structures/byte-strings.js';
+import { NO_CODE } from '../base/structures/dictionary.js';
+import { Growable } from '../base/structures/growable.js';
+import { buildHashTable, type HashIndexImage } from '../base/structures/hash-index.js';
+import { buildIntervalIndex } from '../base/structures/interval-index.js';
+import { type HashSeed, KeyedHash, randomHashSeed } from '../base/structures/keyed-hash.js';
+import { buildPostingLists, sharedCodeColumn } from '../base/structures/posting-lists.js';
+import { inScratch, scratch, shared } from '../base/structures/slabs.js';
 import { buildClusters } from './clusters.js';
 import {
   type ArrivedEvents,

@@ -1,6 +1,6 @@
-import { INDEXED_FIELDS, NAMED_FIELDS, UNINDEXED_FIELDS } from '../model/fields.js';
-import type { DictionaryImage } from '../structures/dictionary.js';
-import { type CodeColumn, isCodeColumn } from '../structures/posting-lists.js';
+import { INDEXED_FIELDS, NAMED_FIELDS, UNINDEXED_FIELDS } from '../base/model/fields.js';
+import type { DictionaryImage } from '../base/structures/dictionary.js';
+import { type CodeColumn, isCodeColumn } from '../base/structures/posting-lists.js';
 import { contentVersionOf, DAY_DIGEST_BYTES, daysOf } from './content-version.js';
 import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
 

@@ -1,9 +1,9 @@
-import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../limits.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy } from '../model/fields.js';
-import { compareCodePoints } from '../model/text.js';
-import { Dictionary } from '../structures/dictionary.js';
-import { IntervalIndex } from '../structures/interval-index.js';
-import { firstWhere } from '../structures/search.js';
+import { INTERVAL_SCANS_MAX, INTERVAL_TREES_MAX } from '../base/limits.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../base/model/fields.js';
+import { compareCodePoints } from '../base/model/text.js';
+import { Dictionary } from '../base/structures/dictionary.js';
+import { IntervalIndex } from '../base/structures/interval-index.js';
+import { firstWhere } from '../base/structures/search.js';
 import type { ClustersImage } from './image.js';
 
 export const TREE_BOUNDS: { readonly treesMax: number; readonly scansMax: number } = {

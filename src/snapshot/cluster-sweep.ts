@@ -1,6 +1,6 @@
-import { NO_CODE } from '../structures/dictionary.js';
-import { Growable } from '../structures/growable.js';
-import { scratch } from '../structures/slabs.js';
+import { NO_CODE } from '../base/structures/dictionary.js';
+import { Growable } from '../base/structures/growable.js';
+import { scratch } from '../base/structures/slabs.js';
 import type { SlotsImage } from './image.js';
 
 export class FoundClusters {

@@ -1,13 +1,18 @@
-import { INTERVALS_PER_TREE_MAX } from '../limits.js';
-import type { ConflictEntry } from '../model/event.js';
-import { CONFLICT_DIMENSIONS, LESSON_FIELDS } from '../model/fields.js';
-import { formatInstant } from '../model/time.js';
-import { Dictionary, DictionaryBuilder, type DictionaryImage, NO_CODE } from '../structures/dictionary.js';
-import { buildIntervalIndex } from '../structures/interval-index.js';
-import type { KeyedHash } from '../structures/keyed-hash.js';
-import type { PostingListsImage } from '../structures/posting-lists.js';
-import { sortByIntervals } from '../structures/radix-sort.js';
-import { scratch, shared } from '../structures/slabs.js';
+import { INTERVALS_PER_TREE_MAX } from '../base/limits.js';
+import type { ConflictEntry } from '../base/model/event.js';
+import { CONFLICT_DIMENSIONS, LESSON_FIELDS } from '../base/model/fields.js';
+import { formatInstant } from '../base/model/time.js';
+import {
+  Dictionary,
+  DictionaryBuilder,
+  type DictionaryImage,
+  NO_CODE,
+} from '../base/structures/dictionary.js';
+import { buildIntervalIndex } from '../base/structures/interval-index.js';
+import type { KeyedHash } from '../base/structures/keyed-hash.js';
+import type { PostingListsImage } from '../base/structures/posting-lists.js';
+import { sortByIntervals } from '../base/structures/radix-sort.js';
+import { scratch, shared } from '../base/structures/slabs.js';
 import { ClusterSweep, type FoundClusters, type KeyedRows } from './cluster-sweep.js';
 import { type OrderedColumn, type OrderedEvents, pickInto } from './columns.js';
 import type { ClustersImage, RowsImage, SnapshotImage } from './image.js';

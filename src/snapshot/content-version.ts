@@ -1,8 +1,8 @@
 import { createHash, hash as hashOnce } from 'node:crypto';
-import type { IdentifierMode } from '../model/event.js';
-import { INDEXED_FIELDS, NAMED_FIELDS } from '../model/fields.js';
-import { DAY_MS } from '../model/time.js';
-import { shared } from '../structures/slabs.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import { INDEXED_FIELDS, NAMED_FIELDS } from '../base/model/fields.js';
+import { DAY_MS } from '../base/model/time.js';
+import { shared } from '../base/structures/slabs.js';
 import { HIDDEN_FIELDS } from './columns.js';
 import type { ColumnImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
 

@@ -1,7 +1,7 @@
-import { NAMED_FIELDS, type NamedFieldName } from '../model/fields.js';
-import { Dictionary, DictionaryBuilder, NO_CODE } from '../structures/dictionary.js';
-import type { KeyedHash } from '../structures/keyed-hash.js';
-import { type CodeColumn, sharedCodeColumn } from '../structures/posting-lists.js';
+import { NAMED_FIELDS, type NamedFieldName } from '../base/model/fields.js';
+import { Dictionary, DictionaryBuilder, NO_CODE } from '../base/structures/dictionary.js';
+import type { KeyedHash } from '../base/structures/keyed-hash.js';
+import { type CodeColumn, sharedCodeColumn } from '../base/structures/posting-lists.js';
 import type { ColumnImage, FieldImage, NamesImage, SnapshotImage } from './image.js';
 
 type Columns = Pick<SnapshotImage, 'fields' | 'columns'>;

@@ -1,4 +1,4 @@
-import { INDEXED_FIELDS } from '../model/fields.js';
+import { INDEXED_FIELDS } from '../base/model/fields.js';
 import type { FieldIndex, Snapshot } from './snapshot.js';
 
 /** One field of two consecutive snapshots. */

@@ -17,8 +17,8 @@ import {
 import { open } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
-import { LecternError } from '../errors.js';
-import { IMAGE_MEMORY_SHARE_MAX } from '../limits.js';
+import { LecternError } from '../base/errors.js';
+import { IMAGE_MEMORY_SHARE_MAX } from '../base/limits.js';
 import { quoted, removeAbandoned } from './abandoned-files.js';
 import { checkImage } from './check-image.js';
 import { imagePieces, MAGIC, readingImage, type StoredImage } from './image-layout.js';

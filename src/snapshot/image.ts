@@ -4,13 +4,13 @@ import {
   type IndexedFieldName,
   type NamedFieldName,
   type UnindexedFieldName,
-} from '../model/fields.js';
-import { hasSameBytes } from '../structures/byte-strings.js';
-import type { DictionaryImage } from '../structures/dictionary.js';
-import type { HashIndexImage } from '../structures/hash-index.js';
-import type { IntervalIndexImage } from '../structures/interval-index.js';
-import type { HashSeed } from '../structures/keyed-hash.js';
-import type { CodeColumn, PostingListsImage } from '../structures/posting-lists.js';
+} from '../base/model/fields.js';
+import { hasSameBytes } from '../base/structures/byte-strings.js';
+import type { DictionaryImage } from '../base/structures/dictionary.js';
+import type { HashIndexImage } from '../base/structures/hash-index.js';
+import type { IntervalIndexImage } from '../base/structures/interval-index.js';
+import type { HashSeed } from '../base/structures/keyed-hash.js';
+import type { CodeColumn, PostingListsImage } from '../base/structures/posting-lists.js';
 import type { SnapshotSummary } from './summary.js';
 
 /**

@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { LOAD_BASE_BYTES, LOAD_LOOK_CHUNKS, LOAD_LOOK_RECORDS } from '../limits.js';
+import { LOAD_BASE_BYTES, LOAD_LOOK_CHUNKS, LOAD_LOOK_RECORDS } from '../base/limits.js';
 import type { SnapshotBuilder } from './builder.js';
 import type { SnapshotImage } from './image.js';
 

@@ -1,5 +1,5 @@
-import { NO_CODE } from '../structures/dictionary.js';
-import { scratch } from '../structures/slabs.js';
+import { NO_CODE } from '../base/structures/dictionary.js';
+import { scratch } from '../base/structures/slabs.js';
 
 /** A column of lessonId or of one of LESSON_FIELDS. Codes from `codeCount` on mean null. */
 export interface LessonColumn {

@@ -1,11 +1,11 @@
-import type { IdentifierMode, NormalisedEvent, RecordPosition, Rejection } from '../model/event.js';
-import { FIELDS, type FieldName, type KnownField } from '../model/fields.js';
-import { isCanonicalUuid } from '../model/identifier.js';
-import type { AmbiguousTimes } from '../model/zone.js';
-import { ByteStrings, copyText, isSame, viewOf } from '../structures/byte-strings.js';
-import { NO_CODE } from '../structures/dictionary.js';
-import type { KeyedHash } from '../structures/keyed-hash.js';
-import { HALVED, NULL, type Row, STRIDE, WHOLE } from '../structures/row.js';
+import type { IdentifierMode, NormalisedEvent, RecordPosition, Rejection } from '../base/model/event.js';
+import { FIELDS, type FieldName, type KnownField } from '../base/model/fields.js';
+import { isCanonicalUuid } from '../base/model/identifier.js';
+import type { AmbiguousTimes } from '../base/model/zone.js';
+import { ByteStrings, copyText, isSame, viewOf } from '../base/structures/byte-strings.js';
+import { NO_CODE } from '../base/structures/dictionary.js';
+import type { KeyedHash } from '../base/structures/keyed-hash.js';
+import { HALVED, NULL, type Row, STRIDE, WHOLE } from '../base/structures/row.js';
 import type { SnapshotBuilder } from './builder.js';
 import type { Column } from './columns.js';
 

@@ -1,8 +1,8 @@
 import build, { type Schema } from 'fast-json-stringify';
-import type { TimetableEvent } from '../model/event.js';
-import { OUTPUT_FIELDS } from '../model/fields.js';
-import { EVENT_SCHEMA } from '../model/schemas.js';
-import { formatInstant } from '../model/time.js';
+import type { TimetableEvent } from '../base/model/event.js';
+import { OUTPUT_FIELDS } from '../base/model/fields.js';
+import { EVENT_SCHEMA } from '../base/model/schemas.js';
+import { formatInstant } from '../base/model/time.js';
 import type { RowsImage } from './image.js';
 
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;

@@ -3,16 +3,21 @@
  * nor requests.
  */
 
-import { RECORD_PREFIX_UNITS, recordPrefix } from '../model/derived-identifier.js';
-import { INDEXED_FIELDS, type IndexedFieldName, NAMED_FIELDS, type NamedFieldName } from '../model/fields.js';
-import { compareCodePoints, isPlainJsonText } from '../model/text.js';
-import { hasSameBytes, viewOf } from '../structures/byte-strings.js';
-import { Dictionary } from '../structures/dictionary.js';
-import { findInHashIndex, type HashIndexImage } from '../structures/hash-index.js';
-import { IntervalIndex } from '../structures/interval-index.js';
-import { KeyedHash } from '../structures/keyed-hash.js';
-import type { CodeColumn } from '../structures/posting-lists.js';
-import { firstWhere, lowerBound } from '../structures/search.js';
+import { RECORD_PREFIX_UNITS, recordPrefix } from '../base/model/derived-identifier.js';
+import {
+  INDEXED_FIELDS,
+  type IndexedFieldName,
+  NAMED_FIELDS,
+  type NamedFieldName,
+} from '../base/model/fields.js';
+import { compareCodePoints, isPlainJsonText } from '../base/model/text.js';
+import { hasSameBytes, viewOf } from '../base/structures/byte-strings.js';
+import { Dictionary } from '../base/structures/dictionary.js';
+import { findInHashIndex, type HashIndexImage } from '../base/structures/hash-index.js';
+import { IntervalIndex } from '../base/structures/interval-index.js';
+import { KeyedHash } from '../base/structures/keyed-hash.js';
+import type { CodeColumn } from '../base/structures/posting-lists.js';
+import { firstWhere, lowerBound } from '../base/structures/search.js';
 import { Clusters, TREE_BOUNDS } from './cluster-reader.js';
 import { DAY_DIGEST_BYTES, type Day, daysOf } from './content-version.js';
 import { DisplayNames } from './display-names.js';

@@ -1,8 +1,8 @@
-import type { IdentifierMode, Rejection, RejectionCode } from '../model/event.js';
-import type { ExpansionWindow } from '../model/expansion.js';
-import { type FieldName, OUTPUT_FIELDS, PARAMETER_FIELDS } from '../model/fields.js';
-import type { PatternNotes } from '../model/read-rules.js';
-import type { AmbiguousTimes } from '../model/zone.js';
+import type { IdentifierMode, Rejection, RejectionCode } from '../base/model/event.js';
+import type { ExpansionWindow } from '../base/model/expansion.js';
+import { type FieldName, OUTPUT_FIELDS, PARAMETER_FIELDS } from '../base/model/fields.js';
+import type { PatternNotes } from '../base/model/read-rules.js';
+import type { AmbiguousTimes } from '../base/model/zone.js';
 import type { UnservedFields } from './unserved-fields.js';
 
 /** Counts for one field of a snapshot. */

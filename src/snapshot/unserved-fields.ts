@@ -1,8 +1,12 @@
-import { CALENDAR_PROPERTIES_MAX, UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../limits.js';
-import type { FieldName } from '../model/fields.js';
-import { suggest } from '../model/suggest.js';
-import { compareCodePoints } from '../model/text.js';
-import { isSame, viewOf } from '../structures/byte-strings.js';
+import {
+  CALENDAR_PROPERTIES_MAX,
+  UNSERVED_FIELDS_KEPT_MAX,
+  UNSERVED_NAME_UNITS_MAX,
+} from '../base/limits.js';
+import type { FieldName } from '../base/model/fields.js';
+import { suggest } from '../base/model/suggest.js';
+import { compareCodePoints } from '../base/model/text.js';
+import { isSame, viewOf } from '../base/structures/byte-strings.js';
 
 /** Names in records that are not fields of events. Such names are not faults, but may be typos. */
 export interface UnservedFields {

@@ -1,12 +1,12 @@
-import { LecternError } from '../errors.js';
-import { ROW_BYTES_MAX } from '../limits.js';
-import type { TimetableEvent } from '../model/event.js';
-import { InstantTexts } from '../model/instant-texts.js';
-import { isPlainJsonText } from '../model/text.js';
-import { formatInstant } from '../model/time.js';
-import { copyText, viewOf } from '../structures/byte-strings.js';
-import type { DictionaryBuilder } from '../structures/dictionary.js';
-import { shared } from '../structures/slabs.js';
+import { LecternError } from '../base/errors.js';
+import { ROW_BYTES_MAX } from '../base/limits.js';
+import type { TimetableEvent } from '../base/model/event.js';
+import { InstantTexts } from '../base/model/instant-texts.js';
+import { isPlainJsonText } from '../base/model/text.js';
+import { formatInstant } from '../base/model/time.js';
+import { copyText, viewOf } from '../base/structures/byte-strings.js';
+import type { DictionaryBuilder } from '../base/structures/dictionary.js';
+import { shared } from '../base/structures/slabs.js';
 import { CODED_FIELDS, type OrderedEvents } from './columns.js';
 import type { RowsImage } from './image.js';
 import {

@@ -1,6 +1,6 @@
-import { LecternError } from '../errors.js';
-import { COLUMN_NAMES_KEPT_MAX } from '../limits.js';
-import { suggest } from '../model/suggest.js';
+import { LecternError } from '../base/errors.js';
+import { COLUMN_NAMES_KEPT_MAX } from '../base/limits.js';
+import { suggest } from '../base/model/suggest.js';
 
 /**
  * A load fails after this many records of a format if all of them lack the column of time, or all lack the

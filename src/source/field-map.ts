@@ -1,16 +1,16 @@
 /** Turns the columns of a source into the fields of events. */
-import { LecternError } from '../errors.js';
-import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../limits.js';
-import { derivedIdentifier } from '../model/derived-identifier.js';
-import type { Rejection } from '../model/event.js';
-import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
-import { isUuid } from '../model/identifier.js';
-import type { FieldMap, MapValue, ReadRules } from '../model/read-rules.js';
-import { suggest } from '../model/suggest.js';
-import { normaliseText, quoteEscaped } from '../model/text.js';
-import { viewOf } from '../structures/byte-strings.js';
-import { MISSING, type Names, NULL, namesOf, Row, TEXT, WHOLE } from '../structures/row.js';
-import { TextMemo } from '../structures/text-memo.js';
+import { LecternError } from '../base/errors.js';
+import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../base/limits.js';
+import { derivedIdentifier } from '../base/model/derived-identifier.js';
+import type { Rejection } from '../base/model/event.js';
+import { FIELDS, type FieldName, NAMED_FIELDS } from '../base/model/fields.js';
+import { isUuid } from '../base/model/identifier.js';
+import type { FieldMap, MapValue, ReadRules } from '../base/model/read-rules.js';
+import { suggest } from '../base/model/suggest.js';
+import { normaliseText, quoteEscaped } from '../base/model/text.js';
+import { viewOf } from '../base/structures/byte-strings.js';
+import { MISSING, type Names, NULL, namesOf, Row, TEXT, WHOLE } from '../base/structures/row.js';
+import { TextMemo } from '../base/structures/text-memo.js';
 import { ColumnWatch, checkColumns, type WatchedColumn } from './column-watch.js';
 import { LoadNotes } from './load-notes.js';
 import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { lookAtPath, PathWatch, type WatchOptions, watchPath } from '../files/path-watch.js';
+import { lookAtPath, PathWatch, type WatchOptions, watchPath } from '../base/files/path-watch.js';
 import { type FolderSpec, findFiles, type GlobSpec } from './found-files.js';
 import type { RecordWatch } from './records.js';
 import type { SourceSpec } from './spec.js';

@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
-import { LecternError } from '../errors.js';
-import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, FILE_TOTAL_MS_MAX } from '../limits.js';
+import { LecternError } from '../base/errors.js';
+import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, FILE_TOTAL_MS_MAX } from '../base/limits.js';
 import { readRecords } from './formats/read-records.js';
 import {
   changedWhileRead,

@@ -1,9 +1,9 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LecternError } from '../errors.js';
-import { FOUND_FILES_MAX, FOUND_FOLDERS_MAX } from '../limits.js';
-import { compareCodePoints } from '../model/text.js';
+import { LecternError } from '../base/errors.js';
+import { FOUND_FILES_MAX, FOUND_FOLDERS_MAX } from '../base/limits.js';
+import { compareCodePoints } from '../base/model/text.js';
 import { fileUnreadable } from './open-file.js';
 
 export interface FoundFiles {

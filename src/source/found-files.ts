@@ -1,5 +1,5 @@
-import { LecternError } from '../errors.js';
-import { FILE_IDLE_MS_MAX } from '../limits.js';
+import { LecternError } from '../base/errors.js';
+import { FILE_IDLE_MS_MAX } from '../base/limits.js';
 import { fileSource } from './file.js';
 import { type FoundFiles, filesOfFolder, filesOfGlob } from './find-files.js';
 import { partsSource } from './merged.js';

@@ -5,7 +5,7 @@ import {
   UPSTREAM_IDLE_MS_MAX,
   UPSTREAM_PAGES_MAX,
   UPSTREAM_TOTAL_MS_MAX,
-} from '../limits.js';
+} from '../base/limits.js';
 import { gunzip, readRecords } from './formats/read-records.js';
 import {
   addressDigest,

@@ -1,6 +1,6 @@
-import { LecternError } from '../errors.js';
-import { readTextFile } from '../files/text-file.js';
-import { describeJsonFault } from '../model/json-fault.js';
+import { LecternError } from '../base/errors.js';
+import { readTextFile } from '../base/files/text-file.js';
+import { describeJsonFault } from '../base/model/json-fault.js';
 
 /**
  * @param name for messages

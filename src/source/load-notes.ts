@@ -1,5 +1,5 @@
-import type { PatternNotes } from '../model/read-rules.js';
-import type { AmbiguousTimes } from '../model/zone.js';
+import type { PatternNotes } from '../base/model/read-rules.js';
+import type { AmbiguousTimes } from '../base/model/zone.js';
 import { type ColumnReport, type ColumnWatch, checkColumns, joinReports } from './column-watch.js';
 
 /** Notes as plain data, stored with a copy of records. */

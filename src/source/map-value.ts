@@ -3,21 +3,21 @@
  * repeat in columns, so the results are remembered.
  */
 import type { RE2JS } from 're2js';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import {
   MATCHED_UNITS_MAX,
   PATTERN_UNITS_MAX,
   ROWS_PER_RECORD_MAX,
   VALUE_MEMO_ENTRIES_MAX,
   VALUE_MEMO_UNITS_MAX,
-} from '../limits.js';
-import type { Rejection } from '../model/event.js';
-import { FIELDS } from '../model/fields.js';
-import { type FieldValue, OTHERWISE, type ReadRules } from '../model/read-rules.js';
-import { suggest } from '../model/suggest.js';
-import { quoteEscaped } from '../model/text.js';
-import { type Item, LIST, NULL, OTHER, type Row } from '../structures/row.js';
-import { TextMemo } from '../structures/text-memo.js';
+} from '../base/limits.js';
+import type { Rejection } from '../base/model/event.js';
+import { FIELDS } from '../base/model/fields.js';
+import { type FieldValue, OTHERWISE, type ReadRules } from '../base/model/read-rules.js';
+import { suggest } from '../base/model/suggest.js';
+import { quoteEscaped } from '../base/model/text.js';
+import { type Item, LIST, NULL, OTHER, type Row } from '../base/structures/row.js';
+import { TextMemo } from '../base/structures/text-memo.js';
 import { parseTemplate } from './map-template.js';
 
 const MEMBERS = ['from', 'split', 'each', 'match', 'values', 'otherwise'] as const;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { LecternError } from '../errors.js';
-import { MEMORY_OVERLAY_ENTRIES_MIN } from '../limits.js';
-import { digitsOf } from '../model/identifier.js';
+import { LecternError } from '../base/errors.js';
+import { MEMORY_OVERLAY_ENTRIES_MIN } from '../base/limits.js';
+import { digitsOf } from '../base/model/identifier.js';
 import type {
   RecordDelta,
   RecordLoad,

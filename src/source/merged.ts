@@ -1,19 +1,29 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import { LecternError, type LecternErrorCode } from '../errors.js';
+import { LecternError, type LecternErrorCode } from '../base/errors.js';
 import {
   COPY_BATCH_BYTES_MAX,
   COPY_BATCH_RECORDS,
   COPY_BATCH_UNPACKED_BYTES_MAX,
   PARTS_AT_ONCE,
-} from '../limits.js';
-import type { RecordPosition, Rejection } from '../model/event.js';
-import { overlaid, type ReadRules } from '../model/read-rules.js';
-import { ByteStrings } from '../structures/byte-strings.js';
-import { KeyedHash, randomHashSeed } from '../structures/keyed-hash.js';
-import { quickHash } from '../structures/quick-hash.js';
-import { HALVED, type Names, NULL, namesOf, PLAIN, Row, STRIDE, TEXT, textsOf } from '../structures/row.js';
+} from '../base/limits.js';
+import type { RecordPosition, Rejection } from '../base/model/event.js';
+import { overlaid, type ReadRules } from '../base/model/read-rules.js';
+import { ByteStrings } from '../base/structures/byte-strings.js';
+import { KeyedHash, randomHashSeed } from '../base/structures/keyed-hash.js';
+import { quickHash } from '../base/structures/quick-hash.js';
+import {
+  HALVED,
+  type Names,
+  NULL,
+  namesOf,
+  PLAIN,
+  Row,
+  STRIDE,
+  TEXT,
+  textsOf,
+} from '../base/structures/row.js';
 import { MAPPED_FIELDS } from './field-map.js';
 import { LoadNotes } from './load-notes.js';
 import {

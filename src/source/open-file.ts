@@ -1,9 +1,9 @@
 import { type BigIntStats, closeSync, fstatSync, openSync, type StatsBase } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { fileFault, LecternError } from '../errors.js';
-import { WITHOUT_WAITING } from '../files/without-waiting.js';
-import { FILE_IDLE_MS_MAX, FILE_POLL_MS, FILE_TOTAL_MS_MAX, READ_CHUNK_BYTES } from '../limits.js';
+import { fileFault, LecternError } from '../base/errors.js';
+import { WITHOUT_WAITING } from '../base/files/without-waiting.js';
+import { FILE_IDLE_MS_MAX, FILE_POLL_MS, FILE_TOTAL_MS_MAX, READ_CHUNK_BYTES } from '../base/limits.js';
 
 export function fileUnreadable(name: string, error: unknown): LecternError {
   return new LecternError('source-unreadable', `cannot read ${name}: ${fileFault(error)}`, { cause: error });

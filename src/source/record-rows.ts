@@ -2,12 +2,21 @@
  * The rows of a record: one for each date of a weekly pattern, and for each combination of the values of its fields. The
  * rows are one lesson.
  */
-import { ROWS_PER_RECORD_MAX, VALUE_MEMO_ENTRIES_MAX } from '../limits.js';
-import { derivedIdentifier, recordPrefix, rowIdentifier } from '../model/derived-identifier.js';
-import type { IdentifierMode } from '../model/event.js';
-import { FIELDS, type FieldName, NAMED_FIELDS } from '../model/fields.js';
-import { parseIdentifier } from '../model/identifier.js';
-import { type Item, LIST, type Names, NULL, namesOf, type Row, RowState, WHOLE } from '../structures/row.js';
+import { ROWS_PER_RECORD_MAX, VALUE_MEMO_ENTRIES_MAX } from '../base/limits.js';
+import { derivedIdentifier, recordPrefix, rowIdentifier } from '../base/model/derived-identifier.js';
+import type { IdentifierMode } from '../base/model/event.js';
+import { FIELDS, type FieldName, NAMED_FIELDS } from '../base/model/fields.js';
+import { parseIdentifier } from '../base/model/identifier.js';
+import {
+  type Item,
+  LIST,
+  type Names,
+  NULL,
+  namesOf,
+  type Row,
+  RowState,
+  WHOLE,
+} from '../base/structures/row.js';
 import { isNothing, SINGLE_FIELDS } from './map-value.js';
 import type { RowSink } from './source.js';
 

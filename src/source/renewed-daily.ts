@@ -1,4 +1,4 @@
-import type { ReadRules } from '../model/read-rules.js';
+import type { ReadRules } from '../base/model/read-rules.js';
 import type { Source } from './source.js';
 
 const WITH_DAY = /^(.*)@(\d{4}-\d\d-\d\d)$/s;

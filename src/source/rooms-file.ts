@@ -1,18 +1,23 @@
 import { createHash } from 'node:crypto';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import {
   CAPACITY_MAX,
   ROOM_FAULTS_MAX,
   ROOM_TEXT_UNITS_MAX,
   ROOMS_FILE_BYTES_MAX,
   ROOMS_MAX,
-} from '../limits.js';
-import { formatPosition, type IdentifierMode, type RecordPosition, type Rejection } from '../model/event.js';
-import { describeIdentifier, isUuid, parseIdentifier } from '../model/identifier.js';
-import type { ReadRules } from '../model/read-rules.js';
-import type { Room, RoomTable } from '../model/room.js';
-import { compareCodePoints, normaliseText, SHOWN_CHARACTERS_MAX } from '../model/text.js';
-import { NULL, type Row, WHOLE } from '../structures/row.js';
+} from '../base/limits.js';
+import {
+  formatPosition,
+  type IdentifierMode,
+  type RecordPosition,
+  type Rejection,
+} from '../base/model/event.js';
+import { describeIdentifier, isUuid, parseIdentifier } from '../base/model/identifier.js';
+import type { ReadRules } from '../base/model/read-rules.js';
+import type { Room, RoomTable } from '../base/model/room.js';
+import { compareCodePoints, normaliseText, SHOWN_CHARACTERS_MAX } from '../base/model/text.js';
+import { NULL, type Row, WHOLE } from '../base/structures/row.js';
 import { FieldTable } from './field-map.js';
 import { fileSource } from './file.js';
 import type { PostgresSpec } from './postgres/postgres-spec.js';

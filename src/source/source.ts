@@ -2,11 +2,11 @@
  * Folder source/. Reads records from files, addresses and memory. This folder knows neither the rules for records
  * nor snapshots.
  */
-import type { LecternErrorCode } from '../errors.js';
-import type { Rejection } from '../model/event.js';
-import { type ExpansionWindow, joinExpansions } from '../model/expansion.js';
-import type { ReadRules } from '../model/read-rules.js';
-import type { Row } from '../structures/row.js';
+import type { LecternErrorCode } from '../base/errors.js';
+import type { Rejection } from '../base/model/event.js';
+import { type ExpansionWindow, joinExpansions } from '../base/model/expansion.js';
+import type { ReadRules } from '../base/model/read-rules.js';
+import type { Row } from '../base/structures/row.js';
 import type { LoadNotes, NotesReport } from './load-notes.js';
 
 /** Takes records synchronously, in the order of the source. */

@@ -14,15 +14,15 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { LecternError } from '../errors.js';
-import { PathWatch, stateOf } from '../files/path-watch.js';
+import { LecternError } from '../base/errors.js';
+import { PathWatch, stateOf } from '../base/files/path-watch.js';
 import {
   STORE_CHUNK_BYTES,
   STORE_FILES_MAX,
   STORE_RECORD_BYTES_MAX,
   STORE_REVISIONS_LISTED_MAX,
   STORE_SILENT_MS_MAX,
-} from '../limits.js';
+} from '../base/limits.js';
 import { withinTime } from './silent-reads.js';
 import {
   type IfMissing,

@@ -6,15 +6,15 @@ import type { StreamAPI } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import type { Authenticator, NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
-import { fileFault } from '../errors.js';
+import { fileFault } from '../base/errors.js';
 import {
   STORE_LEAVE_MS_MAX,
   STORE_LINE_BYTES_MAX,
   STORE_MESSAGE_BYTES_MAX,
   STORE_OPERATIONS_MAX,
   STORE_SILENT_MS_MAX,
-} from '../limits.js';
-import { monotonicMs } from '../model/clock.js';
+} from '../base/limits.js';
+import { monotonicMs } from '../base/model/clock.js';
 import { withinTime } from './silent-reads.js';
 
 /** A connection with two buckets of the same name: one for records and one for objects. */

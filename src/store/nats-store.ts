@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
 import type { ObjectInfo } from '@nats-io/obj';
-import { LecternError } from '../errors.js';
-import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX } from '../limits.js';
-import { monotonicMs } from '../model/clock.js';
+import { LecternError } from '../base/errors.js';
+import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX } from '../base/limits.js';
+import { monotonicMs } from '../base/model/clock.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
 import { stopSilent, withinTime } from './silent-reads.js';
 import {

@@ -1,4 +1,4 @@
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 import { FolderStore } from './folder-store.js';
 import { NatsStore } from './nats-store.js';
 import type { IfMissing, Store } from './store.js';

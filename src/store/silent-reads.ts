@@ -1,6 +1,6 @@
-import { LecternError } from '../errors.js';
-import { STORE_SILENT_MS_MAX } from '../limits.js';
-import { monotonicMs } from '../model/clock.js';
+import { LecternError } from '../base/errors.js';
+import { STORE_SILENT_MS_MAX } from '../base/limits.js';
+import { monotonicMs } from '../base/model/clock.js';
 
 /** A timer this late shows that the process did not run. */
 const STALL_MS_MIN = 500;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { LecternError } from '../errors.js';
+import { LecternError } from '../base/errors.js';
 
 const ADDRESS_OR_PATH = 'nats://host:4222/name, folder:///path, or the path of a folder';
 

@@ -2,7 +2,7 @@
  * Timetables with alternating long and short slots. Half of the events around the start of a window are
  * running: as many runs of ordinals as events, which is the hardest case for narrowing posting lists.
  */
-import type { NormalisedEvent } from '../../src/model/event.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 
 export const BEGIN_MS: number = Date.UTC(2024, 8, 2);
 export const MINUTE_MS = 60_000;

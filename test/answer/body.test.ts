@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { test } from 'tap';
 import { allocateBody, releaseBody } from '../../src/answer/body.js';
-import { BODY_WHOLE_BYTES_MAX, DIRECT_HEAD_BYTES_MAX } from '../../src/limits.js';
+import { BODY_WHOLE_BYTES_MAX, DIRECT_HEAD_BYTES_MAX } from '../../src/base/limits.js';
 
 const KIB = 1024;
 /** Lengths around every limit where the source of memory changes, and any other length. */

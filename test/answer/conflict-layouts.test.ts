@@ -1,7 +1,7 @@
 /** Conflicts of the hardest timetables: the result, its size, and its growth. */
 import { test } from 'tap';
 import { type ParameterPairs, SnapshotView, type View } from '../../src/answer/view.js';
-import type { ConflictEntry, NormalisedEvent } from '../../src/model/event.js';
+import type { ConflictEntry, NormalisedEvent } from '../../src/base/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';

@@ -2,8 +2,9 @@
  * Timetables designed to make finding conflicts as hard as possible, and an ordinary one for comparison. All
  * have rows of about the same length.
  */
+
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { generateEvents } from '../../src/cli/generate.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
 
 const START_MS = Date.UTC(2024, 8, 2, 8);
 const MINUTE_MS = 60_000;

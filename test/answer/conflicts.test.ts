@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { CURSOR_CHARACTERS_MAX, NAME_UNITS_MAX } from '../../src/limits.js';
-import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
+import { CURSOR_CHARACTERS_MAX, NAME_UNITS_MAX } from '../../src/base/limits.js';
+import type { IdentifierMode, NormalisedEvent } from '../../src/base/model/event.js';
 import { runs } from '../hard/size.js';
 import { fastTest } from '../hard/slow-test.js';
 import {

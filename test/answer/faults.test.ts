@@ -1,9 +1,9 @@
 import { test } from 'tap';
 import type { ReadResult } from '../../src/answer/answer.js';
 import type { ParameterPairs, View } from '../../src/answer/view.js';
-import { PARAMETER_FAULTS, type ParameterFaultCode } from '../../src/errors.js';
-import { PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX } from '../../src/limits.js';
-import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
+import { PARAMETER_FAULTS, type ParameterFaultCode } from '../../src/base/errors.js';
+import { PARAMETER_FAULTS_MAX, PARAMETER_VALUES_MAX } from '../../src/base/limits.js';
+import type { IdentifierMode, NormalisedEvent } from '../../src/base/model/event.js';
 import { listOf, readOf, viewOfEvents } from './reading.js';
 
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';

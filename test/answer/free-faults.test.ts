@@ -1,8 +1,8 @@
 /** Faults of GET /schedule/free, and values just within its limits. */
 import { test } from 'tap';
 import type { ParameterPairs } from '../../src/answer/view.js';
-import { PARAMETER_VALUES_MAX } from '../../src/limits.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
+import { PARAMETER_VALUES_MAX } from '../../src/base/limits.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { listOf, readOf, STRICT, viewOfEvents } from './reading.js';
 
 const ROOM = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';

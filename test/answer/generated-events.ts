@@ -3,8 +3,8 @@
  * on a coarse grid so that events touch, and characters that are hard to encode.
  */
 import fc from 'fast-check';
-import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
-import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../src/model/time.js';
+import type { IdentifierMode, NormalisedEvent } from '../../src/base/model/event.js';
+import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../src/base/model/time.js';
 
 const START_MS = Date.UTC(2024, 8, 2, 8);
 const STEP_MS = 15 * 60_000;

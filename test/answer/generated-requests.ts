@@ -3,15 +3,15 @@
  * event set. Resolving it against a set gives the parameters to send, their meaning, and the expected faults.
  */
 import fc from 'fast-check';
-import type { ParameterFaultCode } from '../../src/errors.js';
-import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
+import type { ParameterFaultCode } from '../../src/base/errors.js';
+import type { IdentifierMode, NormalisedEvent } from '../../src/base/model/event.js';
 import {
   CONFLICT_DIMENSIONS,
   type ConflictBy,
   PARAMETER_FIELDS,
   type ParameterFieldName,
-} from '../../src/model/fields.js';
-import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../src/model/time.js';
+} from '../../src/base/model/fields.js';
+import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../src/base/model/time.js';
 import type { OracleFilter, OracleQuery } from '../oracle/schedule.js';
 
 export interface FilterRecipe {

@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { test } from 'tap';
 import type { ParameterPairs } from '../../src/answer/view.js';
-import { INTERVALS_PER_TREE_MAX } from '../../src/limits.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
+import { INTERVALS_PER_TREE_MAX } from '../../src/base/limits.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { SLOW } from '../hard/size.js';
 import { allConflicts, conflictRecordOf, conflictsInScope } from '../oracle/conflicts.js';
 import { eventsInOrder, recordOf } from '../oracle/events.js';

@@ -1,8 +1,8 @@
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
 import { parseParameters } from '../../src/answer/parameters.js';
-import { parseInstant } from '../../src/model/time.js';
-import { Zone } from '../../src/model/zone.js';
+import { parseInstant } from '../../src/base/model/time.js';
+import { Zone } from '../../src/base/model/zone.js';
 import { readOf, STRICT, viewOfEvents } from './reading.js';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { test } from 'tap';
 import type { View } from '../../src/answer/view.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { bearer, EVENTS, serve, setUp, viewsOf } from '../http/harness.js';
 import { viewOfEvents } from './reading.js';
 

@@ -3,7 +3,7 @@
 import { type Test, test } from 'tap';
 import { describeHealth, overdueSources } from '../../src/answer/describe-health.js';
 import type { ViewSource } from '../../src/answer/present.js';
-import { LOADING, type SourceState } from '../../src/model/source-state.js';
+import { LOADING, type SourceState } from '../../src/base/model/source-state.js';
 import { sourceParts } from '../../src/refresh/keeper.js';
 
 const nowMs = Date.now();

@@ -4,9 +4,9 @@
  */
 import { type Test, test } from 'tap';
 import { Present } from '../../src/answer/present.js';
+import { monotonicMs, monotonicMsAt } from '../../src/base/model/clock.js';
+import type { SourceState } from '../../src/base/model/source-state.js';
 import { NO_DIFFERENCES } from '../../src/change/history.js';
-import { monotonicMs, monotonicMsAt } from '../../src/model/clock.js';
-import type { SourceState } from '../../src/model/source-state.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { refused } from '../../src/source/http/failure.js';
 import { serve, setUp } from '../http/harness.js';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { type Test, test } from 'tap';
 import type { Answer } from '../../src/answer/answer.js';
 import { type ParameterPairs, SnapshotView, type View } from '../../src/answer/view.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { HARD, SLOW, size } from '../hard/size.js';

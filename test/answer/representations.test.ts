@@ -4,7 +4,7 @@ import { test } from 'tap';
 import type { ReadResult } from '../../src/answer/answer.js';
 import type { FieldFilter } from '../../src/answer/query.js';
 import type { ParameterPairs, View } from '../../src/answer/view.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { runs, SLOW } from '../hard/size.js';
 import { eventsInOrder } from '../oracle/events.js';
 import type { OracleQuery } from '../oracle/schedule.js';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import type { IdentifierMode, NormalisedEvent } from '../../src/model/event.js';
+import type { IdentifierMode, NormalisedEvent } from '../../src/base/model/event.js';
 import { runs } from '../hard/size.js';
 import { fastTest } from '../hard/slow-test.js';
 import { compareEvents, eventsInOrder, recordOf } from '../oracle/events.js';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { test } from 'tap';
 import { SearchedTexts } from '../../src/answer/directory.js';
-import { SEARCHED_UNITS_MAX } from '../../src/limits.js';
-import { searchForm } from '../../src/model/text.js';
-import { Dictionary } from '../../src/structures/dictionary.js';
+import { SEARCHED_UNITS_MAX } from '../../src/base/limits.js';
+import { searchForm } from '../../src/base/model/text.js';
+import { Dictionary } from '../../src/base/structures/dictionary.js';
 import { runs } from '../hard/size.js';
 
 function dictionaryOf(values: readonly string[]): Dictionary {

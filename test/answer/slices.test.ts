@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { releaseSlice, SharedSlices } from '../../src/answer/body.js';
 import { type Piece, slicedBody } from '../../src/answer/slices.js';
-import { BODY_SLICE_BYTES, BODY_SLICES_SHARED_MAX } from '../../src/limits.js';
+import { BODY_SLICE_BYTES, BODY_SLICES_SHARED_MAX } from '../../src/base/limits.js';
 
 const ROW_BYTES = 5000;
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import type { FieldFilter } from '../../src/answer/query.js';
 import type { ParameterPairs, View } from '../../src/answer/view.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { runs, SLOW } from '../hard/size.js';
 import { fastTest } from '../hard/slow-test.js';
 import { compareText, eventsInOrder, recordOf } from '../oracle/events.js';

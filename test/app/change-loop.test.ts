@@ -1,8 +1,8 @@
 /** `for await` over the changes of a timetable. */
 
 import { test } from 'tap';
+import { CHANGES_WAITING_MAX } from '../../src/base/limits.js';
 import { MemorySource, type Timetable, type TimetableChange } from '../../src/index.js';
-import { CHANGES_WAITING_MAX } from '../../src/limits.js';
 import { openHere } from './open-here.js';
 
 const record = (n: number, more: object = {}): object => ({

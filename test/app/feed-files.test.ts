@@ -5,7 +5,7 @@ import { type Test, test } from 'tap';
 import type { FeedServingOptions, ServeOptions } from '../../src/index.js';
 import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { Folder } from '../files/folder.js';
+import { Folder } from '../base/files/folder.js';
 import { SLOW } from '../hard/size.js';
 import { until } from '../waiting/until.js';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { until } from '../waiting/until.js';
 import { keptLog } from './threads.js';
 

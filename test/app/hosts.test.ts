@@ -4,8 +4,8 @@
  */
 import { connect, type Socket } from 'node:net';
 import type { Test } from 'tap';
+import { ADMIN_CONNECTIONS_MAX } from '../../src/base/limits.js';
 import { AllowedHosts } from '../../src/http/allowed-hosts.js';
-import { ADMIN_CONNECTIONS_MAX } from '../../src/limits.js';
 import { settingsOf } from '../../src/options/table.js';
 import { SECRET } from '../auth/tokens.js';
 import { recordFigure } from '../hard/figures.mjs';

@@ -3,7 +3,7 @@
 import { test } from 'tap';
 import { PostedKeys } from '../../src/app/posted-keys.js';
 import type { KeyState } from '../../src/auth/remote-key-set.js';
-import { monotonicMs } from '../../src/model/clock.js';
+import { monotonicMs } from '../../src/base/model/clock.js';
 
 function state(more: Partial<KeyState> = {}): KeyState {
   return {

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Test, test } from 'tap';
 import { canonicalIdentities } from '../../src/auth/identity.js';
+import { derivedIdentifier } from '../../src/base/model/derived-identifier.js';
 import {
   openTimetable,
   type SnapshotSummary,
   type TimetableEvent,
   type TimetableOptions,
 } from '../../src/index.js';
-import { derivedIdentifier } from '../../src/model/derived-identifier.js';
 import { openHere } from './open-here.js';
 
 const ROWS = [

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { startService } from '../refresh/built.js';
 import { scrape, total } from './scrape.js';
 import { get, keptLog } from './threads.js';

@@ -3,9 +3,9 @@
 import { test } from 'tap';
 import { createThreadLog } from '../../src/app/thread-log.js';
 import type { FromThread } from '../../src/app/thread-messages.js';
-import { LOG_MESSAGES_MAX } from '../../src/limits.js';
-import { CELL } from '../../src/metrics/cells.js';
-import { Meter } from '../../src/metrics/meter.js';
+import { LOG_MESSAGES_MAX } from '../../src/base/limits.js';
+import { CELL } from '../../src/base/metrics/cells.js';
+import { Meter } from '../../src/base/metrics/meter.js';
 
 test('lines that the main thread does not take are dropped, counted and reported', (t) => {
   const told: FromThread[] = [];

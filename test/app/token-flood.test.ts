@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { base64url, signed } from '../auth/tokens.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { SLOW } from '../hard/size.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { scrape, total } from './scrape.js';

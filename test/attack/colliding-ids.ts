@@ -1,5 +1,5 @@
 /** UUIDs with one unseeded hash, found as an attacker would find them: by meeting in the middle. */
-import { HASH_BEGIN, quickHash } from '../../src/structures/quick-hash.js';
+import { HASH_BEGIN, quickHash } from '../../src/base/structures/quick-hash.js';
 
 const MULTIPLIER = 0xcc9e2d51;
 /** Its inverse modulo 2^32. */

@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { viewOf } from '../../src/base/structures/byte-strings.js';
+import { buildHashTable } from '../../src/base/structures/hash-index.js';
+import { type HashSeed, KeyedHash, randomHashSeed } from '../../src/base/structures/keyed-hash.js';
 import { compare } from '../../src/change/compare.js';
 import { loadImage } from '../../src/refresh/thread/load-image.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
 import type { Source } from '../../src/source/source.js';
-import { viewOf } from '../../src/structures/byte-strings.js';
-import { buildHashTable } from '../../src/structures/hash-index.js';
-import { type HashSeed, KeyedHash, randomHashSeed } from '../../src/structures/keyed-hash.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';
 import { eventOf, idOf, imageOf } from '../snapshot/images.js';

@@ -4,7 +4,7 @@ import { test } from 'tap';
 import { candidatesOf, createPublicKeySet, readUsableKeys } from '../../src/auth/key-set.js';
 import { PUBLIC_KEY_ALGORITHMS } from '../../src/auth/public-key.js';
 import { createVerifier } from '../../src/auth/verifier.js';
-import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../../src/limits.js';
+import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../../src/base/limits.js';
 import { base64url, goodClaims, NOW_MS, signed } from '../auth/tokens.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';

@@ -10,7 +10,7 @@ import { pack } from 'msgpackr';
 import t, { test } from 'tap';
 import { parseRevocations } from '../../src/auth/feed-revocations.js';
 import { parseEnrolments } from '../../src/auth/identity.js';
-import { LecternError } from '../../src/errors.js';
+import { LecternError } from '../../src/base/errors.js';
 import { readTimetableFile } from '../../src/options/timetable-file.js';
 import { loadImage } from '../../src/refresh/thread/load-image.js';
 import { RefusedLoad } from '../../src/snapshot/intake-bounds.js';

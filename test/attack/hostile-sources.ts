@@ -1,7 +1,7 @@
 /** Sources that aim at slow code: each generator gives about `bytes` bytes that aim at one place. */
 import { gzipSync } from 'node:zlib';
 import { pack } from 'msgpackr';
-import type { ReadRules } from '../../src/model/read-rules.js';
+import type { ReadRules } from '../../src/base/model/read-rules.js';
 
 export interface HostileSource {
   readonly name: string;

@@ -8,7 +8,7 @@ import { createClaimTable } from '../../src/auth/identity.js';
 import { createSecretKeySet } from '../../src/auth/key-set.js';
 import { TokenCache } from '../../src/auth/token-cache.js';
 import { createVerifier } from '../../src/auth/verifier.js';
-import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../../src/limits.js';
+import { TOKEN_CACHE_ENTRIES_MAX, TOKEN_CACHE_TTL_MS_MAX } from '../../src/base/limits.js';
 import { base64url, goodClaims, hs256, NOW_MS, NOW_SECONDS, SECRET } from '../auth/tokens.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { HARD, size } from '../hard/size.js';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
 import { fetchKeySet } from '../../src/auth/remote-keys.js';
-import { KEY_SET_BYTES_MAX, UPSTREAM_REDIRECTS_MAX } from '../../src/limits.js';
+import { KEY_SET_BYTES_MAX, UPSTREAM_REDIRECTS_MAX } from '../../src/base/limits.js';
 
 async function serve(t: Test, listener: RequestListener): Promise<URL> {
   const server = createServer(listener);

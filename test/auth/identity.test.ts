@@ -5,8 +5,8 @@ import {
   mapIdentities,
   parseEnrolments,
 } from '../../src/auth/identity.js';
-import { IDENTITY_VALUES_MAX } from '../../src/limits.js';
-import { derivedIdentifier } from '../../src/model/derived-identifier.js';
+import { IDENTITY_VALUES_MAX } from '../../src/base/limits.js';
+import { derivedIdentifier } from '../../src/base/model/derived-identifier.js';
 import { resolveOptions } from '../../src/options/resolve.js';
 
 const UUID_A = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';

@@ -8,7 +8,7 @@ import {
   parsePublicKeys,
   readSecrets,
 } from '../../src/auth/key-set.js';
-import { readTextFile } from '../../src/files/text-file.js';
+import { readTextFile } from '../../src/base/files/text-file.js';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const smallRsa = generateKeyPairSync('rsa', { modulusLength: 1024 });

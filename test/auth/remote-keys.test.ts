@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'tap';
 import { RemoteKeys } from '../../src/auth/remote-keys.js';
-import { LecternError } from '../../src/errors.js';
+import { LecternError } from '../../src/base/errors.js';
 import { leastGapMs, PLAN, setUp } from '../attack/issuer.js';
 
 test('keys are fetched at the start and regularly, and verify tokens', async (t) => {

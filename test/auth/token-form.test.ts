@@ -1,6 +1,6 @@
 import { test } from 'tap';
 import { describeTokenShapeFault } from '../../src/auth/verifier.js';
-import { TOKEN_BYTES_MAX } from '../../src/limits.js';
+import { TOKEN_BYTES_MAX } from '../../src/base/limits.js';
 import { goodClaims, hs256 } from './tokens.js';
 
 test('a token has three non-empty parts of canonical base64url within the bound', async (t) => {

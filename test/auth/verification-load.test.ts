@@ -6,7 +6,7 @@ import { Authenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
 import { createPublicKeySet, createSecretKeySet } from '../../src/auth/key-set.js';
 import { createVerifier, type Verification, type Verifier } from '../../src/auth/verifier.js';
-import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, KEYS_TRIED_MAX } from '../../src/limits.js';
+import { KEY_TRIES_UNDER_WAY_MAX, KEY_WAITS_MAX, KEYS_TRIED_MAX } from '../../src/base/limits.js';
 import { PLAN, setUp as setUpIssuer } from '../attack/issuer.js';
 import { goodClaims, hs256, NOW_MS, SECRET, signed } from './tokens.js';
 

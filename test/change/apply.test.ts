@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { editImage } from '../../src/change/apply.js';
 import type { EventEdit } from '../../src/change/change.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
 import { byteLengthOf, isSameImage, type SnapshotImage } from '../../src/snapshot/image.js';
 import { namedRecordsOf } from '../answer/named-records.js';
 import { findDataSets, NO_DATA } from '../answer/real-sets.js';

@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { pack, unpack } from 'msgpackr';
 import { test } from 'tap';
+import { CHANGE_EVENTS_MIN } from '../../src/base/limits.js';
 import { apply } from '../../src/change/apply.js';
 import {
   type Change,
@@ -13,7 +14,6 @@ import {
   encodeChanges,
   packEdit,
 } from '../../src/change/change.js';
-import { CHANGE_EVENTS_MIN } from '../../src/limits.js';
 import { hiddenDigestOf } from '../../src/snapshot/content-version.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { eventOf, idOf, imageOf, imageOfCount } from '../snapshot/images.js';

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { BUILD_PATCH_SHARE_MAX, PATCH_EVENTS_MIN } from '../../src/base/limits.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
+import { namesOf } from '../../src/base/structures/row.js';
 import { eventReader } from '../../src/change/apply.js';
 import type { EventEdit } from '../../src/change/change.js';
 import { buildByPatch, differingEvents } from '../../src/change/compare.js';
-import { BUILD_PATCH_SHARE_MAX, PATCH_EVENTS_MIN } from '../../src/limits.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
-import { namesOf } from '../../src/structures/row.js';
 import { size } from '../hard/size.js';
 import { fastTest } from '../hard/slow-test.js';
 import { eventOf, idOf, imageOf, imageOfCount } from '../snapshot/images.js';

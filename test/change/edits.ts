@@ -1,11 +1,11 @@
 /** Compares patches with whole builds of the same events and the same seed. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { apply, editImage } from '../../src/change/apply.js';
 import { type Change, decodeChanges, type EventEdit, encodeChanges } from '../../src/change/change.js';
 import { changeOfEdit } from '../../src/change/compare.js';
 import { reviseImage } from '../../src/change/revisions.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
 import { isSameImage, type SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { imageOf } from '../snapshot/images.js';

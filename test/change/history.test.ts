@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import {
+  SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
+  SNAPSHOT_HISTORY_ENTRIES_MAX,
+  SNAPSHOTS_KEPT_MAX,
+  SNAPSHOTS_KEPT_MIN,
+} from '../../src/base/limits.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { editImage } from '../../src/change/apply.js';
 import {
   type Change,
@@ -11,13 +18,6 @@ import {
 } from '../../src/change/change.js';
 import { changeOfEdit, compare } from '../../src/change/compare.js';
 import { differenceSince, extendHistory, type History, NO_DIFFERENCES } from '../../src/change/history.js';
-import {
-  SNAPSHOT_DIFFERENCES_ENTRIES_MAX,
-  SNAPSHOT_HISTORY_ENTRIES_MAX,
-  SNAPSHOTS_KEPT_MAX,
-  SNAPSHOTS_KEPT_MIN,
-} from '../../src/limits.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
 import { byteLengthOf } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 

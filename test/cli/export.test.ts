@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { decode } from '@msgpack/msgpack';
 import { type Test, test } from 'tap';
-import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
+import type { NormalisedEvent, TimetableEvent } from '../../src/base/model/event.js';
 import { csvOf, icsOf, ndjsonOf } from '../oracle/representations.js';
 import { until } from '../waiting/until.js';
 import { CLI, lectern, ROOT } from './lectern.js';

@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
+import { parseIdentifier } from '../../src/base/model/identifier.js';
 import { type GeneratedEvent, generateEvents, generateRooms, writeNdjson } from '../../src/cli/generate.js';
-import { parseIdentifier } from '../../src/model/identifier.js';
 import { fastTest, slowTest } from '../hard/slow-test.js';
 
 const EVENTS = 20_000;

@@ -8,7 +8,7 @@ import { SigningKey } from '../../src/fleet/keys.js';
 import { replace } from '../../src/fleet/store-records.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { events, writeKeys } from '../fleet/fleet.js';
 import { lectern as run, start } from './lectern.js';
 import { runHere } from './run-here.js';

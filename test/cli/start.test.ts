@@ -3,7 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, constants, openSync, readdirSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { lectern, ROOT, type Running, start } from './lectern.js';
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { test } from 'tap';
-import { EVENT_STREAM_HEARTBEAT_MS } from '../../src/limits.js';
+import { EVENT_STREAM_HEARTBEAT_MS } from '../../src/base/limits.js';
 import { changeTitles } from '../hard/changed-service.js';
 import { recordFigure } from '../hard/figures.mjs';
 import { AUTHORIZATION, startServiceProcess, timetableFile } from '../hard/http-service.js';

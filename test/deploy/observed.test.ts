@@ -9,7 +9,7 @@ import { type Test, test } from 'tap';
 import { parse } from 'yaml';
 import { get } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { openFleet } from '../fleet/fleet.js';
 import { MemorySource, startService } from '../refresh/built.js';
 

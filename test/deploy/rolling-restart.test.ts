@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { type Test, test } from 'tap';
 import { parse } from 'yaml';
 import { SECRET } from '../auth/tokens.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { writeKeys } from '../fleet/fleet.js';
 import { freePort } from '../hard/free-port.mjs';
 import { timetableFile } from '../hard/http-service.js';

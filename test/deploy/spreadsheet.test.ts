@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import type { TimetableRecord } from '../../src/base/model/event.js';
 import { generateEvents } from '../../src/cli/generate.js';
 import { MemorySource, openTimetable, type Timetable } from '../../src/index.js';
-import type { TimetableRecord } from '../../src/model/event.js';
 
 const IS_MISSING = spawnSync('soffice', ['--version']).status !== 0;
 const skip = IS_MISSING && 'LibreOffice is not installed (apt-get install libreoffice-calc)';

@@ -1,11 +1,11 @@
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import { ANNOUNCED_MAX, IMAGES_KEPT, IMAGES_UNUSED_BYTES_MIN } from '../../src/base/limits.js';
 import type { Head } from '../../src/fleet/head.js';
 import { SigningKey } from '../../src/fleet/keys.js';
 import { StoreCleaner } from '../../src/fleet/publisher.js';
 import { announcedTexts } from '../../src/fleet/store-records.js';
-import { ANNOUNCED_MAX, IMAGES_KEPT, IMAGES_UNUSED_BYTES_MIN } from '../../src/limits.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';

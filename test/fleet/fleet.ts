@@ -12,7 +12,7 @@ import type { MemorySource, PublishingOptions, Timetable, TimetableOptions } fro
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { NATS_MISSING, type NatsServer, startNats } from '../store/nats-server.js';
 
 const DIST = fileURLToPath(new URL('../../dist', import.meta.url));

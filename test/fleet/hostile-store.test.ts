@@ -15,7 +15,7 @@ import { test } from 'tap';
 import { SigningKey, UNSIGNED } from '../../src/fleet/keys.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import { keptLog } from '../app/threads.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { MemorySource } from '../refresh/built.js';
 import {
   events,

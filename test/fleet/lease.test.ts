@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { test } from 'tap';
+import { LEASE_MS_MAX } from '../../src/base/limits.js';
 import { UNSIGNED } from '../../src/fleet/keys.js';
 import { Leadership } from '../../src/fleet/publisher.js';
-import { LEASE_MS_MAX } from '../../src/limits.js';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 

@@ -13,7 +13,7 @@ import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
 import { keptLog } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { events, until, writeKeys } from './fleet.js';
 
 const HEAD: Head = {

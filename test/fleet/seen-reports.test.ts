@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { test } from 'tap';
+import { REPLICA_GONE_MS, REPORTS_MAX } from '../../src/base/limits.js';
 import { SeenReports } from '../../src/fleet/publisher.js';
-import { REPLICA_GONE_MS, REPORTS_MAX } from '../../src/limits.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';

@@ -1,7 +1,7 @@
 /** One transaction that changes more rows of a followed table than are read by key, while the service answers. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import { FOLLOWED_CHANGES_MAX } from '../../src/limits.js';
+import { FOLLOWED_CHANGES_MAX } from '../../src/base/limits.js';
 import { get } from '../app/threads.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { startService } from '../refresh/built.js';

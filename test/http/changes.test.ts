@@ -1,9 +1,9 @@
 /** /schedule/changes over HTTP: facts known before the body is made. */
 import { test } from 'tap';
 import { SnapshotView, type View } from '../../src/answer/view.js';
+import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/base/limits.js';
 import { compare } from '../../src/change/compare.js';
 import { extendHistory } from '../../src/change/history.js';
-import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/limits.js';
 import { snapshotOfEvents } from '../answer/reading.js';
 import { eventOf } from '../snapshot/images.js';
 import { bearer, serve, setUp, type TestViews, viewsOf } from './harness.js';

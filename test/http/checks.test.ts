@@ -2,9 +2,9 @@
 import { type Test, test } from 'tap';
 import { parseEnrolments } from '../../src/auth/identity.js';
 import type { KeySet } from '../../src/auth/key-set.js';
-import { PROBLEMS, type ProblemCode } from '../../src/errors.js';
+import { PROBLEMS, type ProblemCode } from '../../src/base/errors.js';
+import { HEADER_FIELDS_MAX } from '../../src/base/limits.js';
 import { createHandler } from '../../src/http/handler.js';
-import { HEADER_FIELDS_MAX } from '../../src/limits.js';
 import { goodClaims, hs256 } from '../auth/tokens.js';
 import { bearer, type Reply, ROOM, serve, setUp, token, USUAL, viewsOf } from './harness.js';
 

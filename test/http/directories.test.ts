@@ -2,9 +2,9 @@
 import { decode } from '@msgpack/msgpack';
 import { test } from 'tap';
 import { SnapshotView } from '../../src/answer/view.js';
-import { PROBLEMS } from '../../src/errors.js';
+import { PROBLEMS } from '../../src/base/errors.js';
+import { ROUTE_MEMO_ENTRIES_MAX } from '../../src/base/limits.js';
 import { createRouter, lastSegmentOf, scheduleRoutes } from '../../src/http/routes.js';
-import { ROUTE_MEMO_ENTRIES_MAX } from '../../src/limits.js';
 import { snapshotOfEvents, viewOfEvents } from '../answer/reading.js';
 import { eventOf } from '../snapshot/images.js';
 import { bearer, EVENTS, ROOM, serve, setUp, viewsOf } from './harness.js';

@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'tap';
-import { BYTES_AT, routeNumber } from '../../src/metrics/cells.js';
-import { Meter } from '../../src/metrics/meter.js';
-import type { TimetableEvent } from '../../src/model/event.js';
+import { BYTES_AT, routeNumber } from '../../src/base/metrics/cells.js';
+import { Meter } from '../../src/base/metrics/meter.js';
+import type { TimetableEvent } from '../../src/base/model/event.js';
 import { csvOf, icsOf, ndjsonOf } from '../oracle/representations.js';
 import { bearer, EVENTS, type Reply, serve, setUp, viewsOf } from './harness.js';
 

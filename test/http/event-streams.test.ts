@@ -2,12 +2,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
+import { CHANGE_MESSAGE_BYTES_MAX, CONNECTION_IDLE_MS_MAX } from '../../src/base/limits.js';
+import { CELL } from '../../src/base/metrics/cells.js';
+import { Meter } from '../../src/base/metrics/meter.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import type { StreamTimes } from '../../src/http/event-streams.js';
 import { CONNECTION_BOUNDS } from '../../src/http/server/connections.js';
-import { CHANGE_MESSAGE_BYTES_MAX, CONNECTION_IDLE_MS_MAX } from '../../src/limits.js';
-import { CELL } from '../../src/metrics/cells.js';
-import { Meter } from '../../src/metrics/meter.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
 import { eventOf } from '../snapshot/images.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { bearer, EVENTS, ROOM, type SetUpOptions, serve, setUp, token } from './harness.js';
@@ -289,7 +289,7 @@ test('streams do not count in the durations of other answers', async (t) => {
   stream.req.destroy();
   await stream.ended;
   const tookMs = performance.now() - beganMs;
-  const { DURATION_SUMS_AT, ROUTE_LABELS } = await import('../../src/metrics/cells.js');
+  const { DURATION_SUMS_AT, ROUTE_LABELS } = await import('../../src/base/metrics/cells.js');
   const ms = meter.get(DURATION_SUMS_AT + ROUTE_LABELS.indexOf('/schedule/changes'));
   t.ok(ms < tookMs - 250, `${ms} of ${tookMs} ms: the time to its head`);
 });

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { type Test, test } from 'tap';
 import { PAGE_POLICY } from '../../src/answer/page-rows.js';
 import { PresentAccess } from '../../src/auth/access.js';
-import type { TimetableEvent } from '../../src/model/event.js';
+import type { TimetableEvent } from '../../src/base/model/event.js';
 import { pageRowsOf } from '../oracle/representations.js';
 import { bearer, EVENTS, type SetUpOptions, serve, setUp, viewsOf } from './harness.js';
 

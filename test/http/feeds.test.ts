@@ -4,7 +4,7 @@ import { type Test, test } from 'tap';
 import { PresentAccess } from '../../src/auth/access.js';
 import { parseRevocations } from '../../src/auth/feed-revocations.js';
 import { parseEnrolments } from '../../src/auth/identity.js';
-import { Meter } from '../../src/metrics/meter.js';
+import { Meter } from '../../src/base/metrics/meter.js';
 import { bearer, EVENTS, type Reply, ROOM, type SetUpOptions, serve, setUp, viewsOf } from './harness.js';
 
 const SECRET = randomBytes(32);

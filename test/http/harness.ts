@@ -9,6 +9,9 @@ import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
 import { type ClaimTable, createClaimTable, type Enrolments } from '../../src/auth/identity.js';
 import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
+import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from '../../src/base/limits.js';
+import type { Meter } from '../../src/base/metrics/meter.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import type { StreamTimes } from '../../src/http/event-streams.js';
 import {
   createHandler,
@@ -19,9 +22,6 @@ import {
 import type { Logger } from '../../src/http/logger.js';
 import type { PageOptions } from '../../src/http/pages.js';
 import { HttpServer, type HttpServerOptions } from '../../src/http/server/server.js';
-import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from '../../src/limits.js';
-import type { Meter } from '../../src/metrics/meter.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
 import { resolveOptions } from '../../src/options/resolve.js';
 import { viewOfEvents } from '../answer/reading.js';
 import { hs256, SECRET } from '../auth/tokens.js';

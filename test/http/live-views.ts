@@ -1,10 +1,10 @@
 /** Views that a test publishes, and a client of event streams that shows every message. */
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { Present } from '../../src/answer/present.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import type { Change } from '../../src/change/change.js';
 import { compare } from '../../src/change/compare.js';
 import { extendHistory, NO_DIFFERENCES } from '../../src/change/history.js';
-import type { NormalisedEvent } from '../../src/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 

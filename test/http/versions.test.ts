@@ -1,6 +1,6 @@
 /** Lectern-Version on every list, and requests that wait for a version. */
 import { type Test, test } from 'tap';
-import { VERSION_WAIT_MS_MAX, VERSION_WAITS_MAX } from '../../src/limits.js';
+import { VERSION_WAIT_MS_MAX, VERSION_WAITS_MAX } from '../../src/base/limits.js';
 import { timeForAFault } from '../waiting/until.js';
 import { bearer, EVENTS, serve, setUp } from './harness.js';
 import { PublishedViews } from './live-views.js';

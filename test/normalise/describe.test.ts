@@ -1,6 +1,6 @@
 import { test } from 'tap';
-import { quoteEscaped } from '../../src/model/text.js';
-import { Row } from '../../src/structures/row.js';
+import { quoteEscaped } from '../../src/base/model/text.js';
+import { Row } from '../../src/base/structures/row.js';
 
 const QUOTED: readonly [text: string, shown: string][] = [
   ['', '""'],

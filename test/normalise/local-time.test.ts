@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'tap';
-import { parseLocalTime } from '../../src/model/local-time.js';
-import type { DateOrder } from '../../src/model/read-rules.js';
+import { parseLocalTime } from '../../src/base/model/local-time.js';
+import type { DateOrder } from '../../src/base/model/read-rules.js';
 import { createInstantReader } from '../../src/normalise/instant-reader.js';
 import { runs } from '../hard/size.js';
 import { fastTest } from '../hard/slow-test.js';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { test } from 'tap';
-import { VALUE_MEMO_ENTRIES_MAX } from '../../src/limits.js';
-import type { IdentifierMode, NormalisedEvent, Rejection } from '../../src/model/event.js';
-import { FIELDS } from '../../src/model/fields.js';
+import { VALUE_MEMO_ENTRIES_MAX } from '../../src/base/limits.js';
+import type { IdentifierMode, NormalisedEvent, Rejection } from '../../src/base/model/event.js';
+import { FIELDS } from '../../src/base/model/fields.js';
 import { runs } from '../hard/size.js';
 import { fastTest } from '../hard/slow-test.js';
 import { createNormaliser, isRejection } from './objects.js';

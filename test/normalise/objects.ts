@@ -1,5 +1,10 @@
 /** The normaliser for records as objects. */
-import type { IdentifierMode, NormalisedEvent, RecordPosition, Rejection } from '../../src/model/event.js';
+import type {
+  IdentifierMode,
+  NormalisedEvent,
+  RecordPosition,
+  Rejection,
+} from '../../src/base/model/event.js';
 import { isRejection, Normaliser } from '../../src/normalise/normalise.js';
 import { FieldTable } from '../../src/source/field-map.js';
 

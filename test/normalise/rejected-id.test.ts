@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import type { IdentifierMode } from '../../src/model/event.js';
+import type { IdentifierMode } from '../../src/base/model/event.js';
 import { createNormaliser, isRejection } from './objects.js';
 
 test("a rejection has its record's id, in canonical form if it is valid", async (t) => {

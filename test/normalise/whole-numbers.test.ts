@@ -1,6 +1,6 @@
 import { test } from 'tap';
-import type { IdentifierMode } from '../../src/model/event.js';
-import { FIELDS } from '../../src/model/fields.js';
+import type { IdentifierMode } from '../../src/base/model/event.js';
+import { FIELDS } from '../../src/base/model/fields.js';
 import { createNormaliser } from './objects.js';
 
 const MINIMAL = {

@@ -2,14 +2,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import type { LecternError } from '../../src/errors.js';
-import { TIMETABLE_FILE_BYTES_MAX } from '../../src/limits.js';
+import type { LecternError } from '../../src/base/errors.js';
+import { TIMETABLE_FILE_BYTES_MAX } from '../../src/base/limits.js';
 import { isTimetableFile } from '../../src/options/conditions.js';
 import { rangeOf } from '../../src/options/timetable-check.js';
 import { planTimetable, readTimetableFile } from '../../src/options/timetable-file.js';
 import { TIMETABLE } from '../../src/options/timetable-table.js';
-import { sourceOfSpec } from '../../src/source/spec.js';
 import { loadImage } from '../../src/refresh/thread/load-image.js';
+import { sourceOfSpec } from '../../src/source/spec.js';
 
 type Made = (...from: unknown[]) => unknown;
 const pages = (await import(new URL('../../scripts/timetable-pages.mjs', import.meta.url).href)) as {

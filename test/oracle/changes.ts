@@ -1,5 +1,5 @@
 /** The slow version of GET /schedule/changes: compares both full sets, event by event. */
-import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
+import type { NormalisedEvent, TimetableEvent } from '../../src/base/model/event.js';
 import { compareText, eventsInOrder, recordOf } from './events.js';
 
 export interface OracleChanges {

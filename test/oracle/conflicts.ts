@@ -2,8 +2,8 @@
  * The slow version of GET /schedule/conflicts: compares every pair of rows with the same key, and joins
  * overlapping pairs into clusters by union-find. Clusters of one lesson are no conflicts.
  */
-import type { ConflictEntry, NormalisedEvent } from '../../src/model/event.js';
-import { CONFLICT_DIMENSIONS, type ConflictBy } from '../../src/model/fields.js';
+import type { ConflictEntry, NormalisedEvent } from '../../src/base/model/event.js';
+import { CONFLICT_DIMENSIONS, type ConflictBy } from '../../src/base/model/fields.js';
 import { compareEvents, compareText, recordOf } from './events.js';
 import { matches, type OracleQuery } from './schedule.js';
 

@@ -1,6 +1,6 @@
 /** The slow version of GET /schedule/rooms, /courses, /groups and /lecturers, by a linear scan. */
-import type { DirectoryEntry, NormalisedEvent } from '../../src/model/event.js';
-import type { DirectoryName, NamedFieldName } from '../../src/model/fields.js';
+import type { DirectoryEntry, NormalisedEvent } from '../../src/base/model/event.js';
+import type { DirectoryName, NamedFieldName } from '../../src/base/model/fields.js';
 import { compareText } from './events.js';
 import { nameOracle } from './names.js';
 import { matches, type OracleQuery } from './schedule.js';

@@ -1,8 +1,8 @@
 /**
  * The base of every oracle: plain event objects in a plain array, sorted and written in the slow, obvious way. Oracles
- * import only types of src/model/, so that no index, column or row byte can agree with them by accident.
+ * import only types of src/base/model/, so that no index, column or row byte can agree with them by accident.
  */
-import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
+import type { NormalisedEvent, TimetableEvent } from '../../src/base/model/event.js';
 
 /** Code point order of strings equals the order of their UTF-8 bytes. */
 export function compareText(a: string, b: string): number {

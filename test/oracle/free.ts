@@ -1,7 +1,7 @@
 /** The slow version of GET /schedule/free: checks every event for each key, once for each week. */
-import type { NormalisedEvent } from '../../src/model/event.js';
-import type { ConflictBy } from '../../src/model/fields.js';
-import type { Room } from '../../src/model/room.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
+import type { ConflictBy } from '../../src/base/model/fields.js';
+import type { Room } from '../../src/base/model/room.js';
 import { compareText } from './events.js';
 
 export interface OracleFreeQuery {

@@ -1,6 +1,6 @@
 /** The display name of a value, found by counting all events one by one. */
-import type { NormalisedEvent } from '../../src/model/event.js';
-import type { FieldName, NamedFieldName } from '../../src/model/fields.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
+import type { FieldName, NamedFieldName } from '../../src/base/model/fields.js';
 import { compareText } from './events.js';
 
 const NAMED_BY: Readonly<Record<NamedFieldName, readonly FieldName[]>> = {

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import type { NormalisedEvent } from '../../src/model/event.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { allConflicts, conflictRecordOf, conflictsInScope, type OracleEntry } from './conflicts.js';
 import { compareText, eventsInOrder, recordOf } from './events.js';
 import { personalOracle } from './personal.js';

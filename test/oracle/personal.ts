@@ -1,6 +1,6 @@
 /** The slow version of GET /schedule/personal, by a linear scan. */
-import type { NormalisedEvent } from '../../src/model/event.js';
-import type { IndexedFieldName } from '../../src/model/fields.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
+import type { IndexedFieldName } from '../../src/base/model/fields.js';
 import { matches, type OracleQuery } from './schedule.js';
 
 /** An identity of a user: any of these values in this field. */

@@ -1,5 +1,5 @@
 /** Events in each format, written in the slow, obvious way. */
-import type { NormalisedEvent, TimetableEvent } from '../../src/model/event.js';
+import type { NormalisedEvent, TimetableEvent } from '../../src/base/model/event.js';
 import { compareEvents, compareText } from './events.js';
 import { nameOracle } from './names.js';
 

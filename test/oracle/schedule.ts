@@ -1,6 +1,6 @@
 /** The slow version of GET /schedule and GET /schedule/all, by a linear scan. */
-import type { NormalisedEvent } from '../../src/model/event.js';
-import type { ParameterFieldName } from '../../src/model/fields.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
+import type { ParameterFieldName } from '../../src/base/model/fields.js';
 import { compareEvents } from './events.js';
 
 /** One filter: the event's field is one of these canonical values. */

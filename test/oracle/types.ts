@@ -1,5 +1,5 @@
 /** The slow version of GET /schedule/types. */
-import type { NormalisedEvent } from '../../src/model/event.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { compareText } from './events.js';
 
 /** The distinct non-null types, in code point order. */

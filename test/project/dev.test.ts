@@ -50,7 +50,7 @@ test('npm run dev restarts after a change, and Ctrl-C leaves nothing behind', {
   const starts = () => output.match(/^Lectern serves fixtures\/demo\.ndjson\.gz at http/gm)?.length ?? 0;
   t.ok(await until(() => starts() >= 1), output);
   const before = starts();
-  utimesSync(join(folder, 'src/model/time.ts'), new Date(), new Date());
+  utimesSync(join(folder, 'src/base/model/time.ts'), new Date(), new Date());
   t.ok(await until(() => starts() > before), output);
   const ended = once(child, 'exit');
   process.kill(-group, 'SIGINT');

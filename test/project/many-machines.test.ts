@@ -3,8 +3,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { testFolder } from '../base/files/test-folder.js';
 import { lectern, start } from '../cli/lectern.js';
-import { testFolder } from '../files/test-folder.js';
 import { events } from '../fleet/fleet.js';
 
 // It starts about ten processes.

@@ -26,10 +26,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
-import { type LecternErrorCode, PARAMETER_FAULTS, PROBLEMS } from '../../src/errors.js';
+import { type LecternErrorCode, PARAMETER_FAULTS, PROBLEMS } from '../../src/base/errors.js';
+import * as limits from '../../src/base/limits.js';
+import type { RejectionCode } from '../../src/base/model/event.js';
 import { createOpenApiDocument } from '../../src/http/openapi/document.js';
-import * as limits from '../../src/limits.js';
-import type { RejectionCode } from '../../src/model/event.js';
 import { readTimetableFile } from '../../src/options/timetable-file.js';
 import { start } from '../cli/lectern.js';
 

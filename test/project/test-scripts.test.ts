@@ -45,8 +45,8 @@ test('an exact name means one file; otherwise all files that contain it run', as
 });
 
 test('the modules of a test are known, and whether it needs the build', async (t) => {
-  const time = closureOf('test/model/time.test.ts');
-  t.ok(time.has('src/model/time.ts'));
+  const time = closureOf('test/base/model/time.test.ts');
+  t.ok(time.has('src/base/model/time.ts'));
   t.notOk(needsBuild(time));
   t.ok(needsBuild(closureOf('test/embedding/reads.test.ts')), 'a module beside it names dist/');
   t.notOk(needsBuild(closureOf('test/cli/usage.test.ts')), 'it takes the source where it is not compiled');
@@ -55,13 +55,13 @@ test('the modules of a test are known, and whether it needs the build', async (t
 test('a change affects the tests that import it', async (t) => {
   const files = testFiles();
   t.ok(files.length > 100);
-  t.strictSame(affectedBy(['test/model/time.test.ts'], files), {
-    files: ['test/model/time.test.ts'],
+  t.strictSame(affectedBy(['test/base/model/time.test.ts'], files), {
+    files: ['test/base/model/time.test.ts'],
     left: 0,
   });
-  const changed = affectedBy(['src/structures/radix-sort.ts'], files);
-  t.ok(changed.files.includes('test/structures/radix-sort.test.ts'));
-  t.notOk(changed.files.includes('test/model/time.test.ts'));
+  const changed = affectedBy(['src/base/structures/radix-sort.ts'], files);
+  t.ok(changed.files.includes('test/base/structures/radix-sort.test.ts'));
+  t.notOk(changed.files.includes('test/base/model/time.test.ts'));
   t.notOk(changed.files.includes('test/embedding/reads.test.ts'));
   t.ok(changed.left > 5, 'tests of the build are told of');
   t.ok(affectedBy(['test/oracle/schedule.ts'], files).files.length > 1);

@@ -16,8 +16,8 @@ test('a change runs the tests that import it, and Ctrl-C ends the watch', async 
   for (const name of [
     'src',
     'scripts',
-    'test/model',
-    'test/structures',
+    'test/base/model',
+    'test/base/structures',
     'test/hard/size.ts',
     'test/hard/slow-test.ts',
     'package.json',
@@ -41,11 +41,11 @@ test('a change runs the tests that import it, and Ctrl-C ends the watch', async 
   const said = (text: string): Promise<boolean> => until(() => output.includes(text));
   t.ok(await said('Waiting for changes; Ctrl-C ends it.\n'), output);
   output = '';
-  utimesSync(join(folder, 'src/model/time.ts'), new Date(), new Date());
+  utimesSync(join(folder, 'src/base/model/time.ts'), new Date(), new Date());
   t.ok(await said('Waiting for changes'), output);
-  t.match(output, /^\nsrc\/model\/time\.ts: \d+ test files import it\n/);
-  t.match(output, /\ntest\/model\/time\.test\.ts\nok {7}/);
-  t.notMatch(output, 'test/structures/');
+  t.match(output, /^\nsrc\/base\/model\/time\.ts: \d+ test files import it\n/);
+  t.match(output, /\ntest\/base\/model\/time\.test\.ts\nok {7}/);
+  t.notMatch(output, 'test/base/structures/');
   t.match(output, /\n\d files? in [\d.]+ s: \d+ passed, 0 failed\n/);
   const ended = once(child, 'exit');
   child.kill('SIGINT');

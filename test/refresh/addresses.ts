@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Test } from 'tap';
 import type { Timetable } from '../../src/app/timetable-interface.js';
-import type { SourcePart } from '../../src/model/source-state.js';
+import type { SourcePart } from '../../src/base/model/source-state.js';
 import type { TimetableOptions } from '../../src/options/option-types.js';
 import type { MergedSpec } from '../../src/source/spec.js';
 import { openHere } from '../app/open-here.js';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { describeHealth } from '../../src/answer/describe-health.js';
-import type { SourcePart } from '../../src/model/source-state.js';
+import type { SourcePart } from '../../src/base/model/source-state.js';
 import { type Mood, open, partsOf, record, startAddresses, states, titles } from './addresses.js';
 
 test('failing addresses keep their last events until they work again; the others are refreshed', async (t) => {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LecternError } from '../../src/errors.js';
+import { LecternError } from '../../src/base/errors.js';
 import { resolveOptions } from '../../src/options/resolve.js';
 import type { Gate } from '../../src/refresh/gate.js';
 import { Keeper, type KeeperOptions } from '../../src/refresh/keeper.js';

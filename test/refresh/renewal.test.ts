@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import type { ReadRules } from '../../src/model/read-rules.js';
+import type { ReadRules } from '../../src/base/model/read-rules.js';
 import { renewalMs } from '../../src/refresh/keeper.js';
 import { Refresher } from '../../src/refresh/refresher.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';

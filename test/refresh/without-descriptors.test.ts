@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
-import { Folder } from '../files/folder.js';
+import { Folder } from '../base/files/folder.js';
 
 /** Descriptors of the process: enough to open and serve a timetable. */
 const DESCRIPTORS = 400;

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import type { NormalisedEvent } from '../../src/model/event.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';

@@ -1,9 +1,9 @@
 /** Small snapshot images, built as the service builds them. */
-import type { NormalisedEvent } from '../../src/model/event.js';
+import type { NormalisedEvent } from '../../src/base/model/event.js';
+import { randomHashSeed } from '../../src/base/structures/keyed-hash.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import type { StoredImage } from '../../src/snapshot/image-layout.js';
-import { randomHashSeed } from '../../src/structures/keyed-hash.js';
 
 const FIRST_MS = Date.UTC(2024, 8, 2, 8);
 const HOUR_MS = 3_600_000;

@@ -1,10 +1,10 @@
 import { test } from 'tap';
-import { UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../../src/limits.js';
-import { FIELDS } from '../../src/model/fields.js';
+import { UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../../src/base/limits.js';
+import { FIELDS } from '../../src/base/model/fields.js';
+import type { Row } from '../../src/base/structures/row.js';
 import { loadImage } from '../../src/refresh/thread/load-image.js';
 import { UnservedFieldCounter, type UnservedFields } from '../../src/snapshot/unserved-fields.js';
 import { FieldTable } from '../../src/source/field-map.js';
-import type { Row } from '../../src/structures/row.js';
 import { memorySource } from '../source/collect.js';
 
 const GOOD = {

@@ -1,10 +1,10 @@
-import type { RecordPosition, Rejection } from '../../src/model/event.js';
-import type { ReadRules } from '../../src/model/read-rules.js';
+import type { RecordPosition, Rejection } from '../../src/base/model/event.js';
+import type { ReadRules } from '../../src/base/model/read-rules.js';
+import { BOOLEAN, MISSING, NULL, NUMBER, type Row, WHOLE } from '../../src/base/structures/row.js';
 import { FieldTable, MAPPED_FIELDS } from '../../src/source/field-map.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
 import type { LoadNotes } from '../../src/source/load-notes.js';
 import type { LoadOptions, LoadSummary, ReadSummary, RowSink, Source } from '../../src/source/source.js';
-import { BOOLEAN, MISSING, NULL, NUMBER, type Row, WHOLE } from '../../src/structures/row.js';
 
 interface RawRecord {
   readonly position: RecordPosition;

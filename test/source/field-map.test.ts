@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { test } from 'tap';
-import { FIELDS } from '../../src/model/fields.js';
-import type { FieldMap, ReadRules } from '../../src/model/read-rules.js';
+import { FIELDS } from '../../src/base/model/fields.js';
+import type { FieldMap, ReadRules } from '../../src/base/model/read-rules.js';
 import { FieldTable, fieldMapFault } from '../../src/source/field-map.js';
 import { LoadNotes } from '../../src/source/load-notes.js';
 import { preparePatterns } from '../../src/source/map-value.js';

@@ -4,10 +4,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { READ_CHUNK_BYTES } from '../../src/limits.js';
+import { READ_CHUNK_BYTES } from '../../src/base/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import { FilePatience } from '../../src/source/open-file.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { timeForAFault } from '../waiting/until.js';
 import { collect, failureOf } from './collect.js';
 

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { READ_CHUNK_BYTES } from '../../src/limits.js';
+import { READ_CHUNK_BYTES } from '../../src/base/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import { FilePieces } from '../../src/source/open-file.js';
 import { eventOf } from '../snapshot/images.js';

@@ -12,7 +12,7 @@ import {
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, READ_CHUNK_BYTES } from '../../src/limits.js';
+import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, READ_CHUNK_BYTES } from '../../src/base/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import type { RowSink } from '../../src/source/source.js';
 import { collect, failureOf, isUnchanged } from './collect.js';

@@ -12,10 +12,10 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Test, test } from 'tap';
-import type { WatchOptions } from '../../src/files/path-watch.js';
+import type { WatchOptions } from '../../src/base/files/path-watch.js';
 import { watchSource } from '../../src/source/file-watch.js';
 import type { SourceSpec } from '../../src/source/spec.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { timeForAFault, until } from '../waiting/until.js';
 
 /** Quick enough for a test, with a settling time clearly longer than a check takes. */

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { test } from 'tap';
-import { READ_CHUNK_BYTES } from '../../src/limits.js';
+import { READ_CHUNK_BYTES } from '../../src/base/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import type { LoadProgress, RowSink } from '../../src/source/source.js';
 import { collect, failureOf } from './collect.js';

@@ -7,7 +7,7 @@ import { filesOfFolder, filesOfGlob } from '../../src/source/find-files.js';
 import { findFiles } from '../../src/source/found-files.js';
 import type { LoadOptions, PartsReport } from '../../src/source/source.js';
 import { parseSourceArgument, sourceDigest, sourceOfSpec } from '../../src/source/spec.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { collect, failureOf } from './collect.js';
 import { ndjson } from './http/upstream.js';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { LECTURER_IDS_BYTES_MAX } from '../../src/limits.js';
+import { LECTURER_IDS_BYTES_MAX } from '../../src/base/limits.js';
 import { fileSource } from '../../src/source/file.js';
 import { withOwnRules } from '../../src/source/spec.js';
 import { Collector, collect, failureOf, isUnchanged, memorySource } from './collect.js';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { REJECTIONS_KEPT_MAX } from '../../src/limits.js';
+import { REJECTIONS_KEPT_MAX } from '../../src/base/limits.js';
 import { loadImage } from '../../src/refresh/thread/load-image.js';
 import { faultyRecords, type SnapshotSummary } from '../../src/snapshot/summary.js';
 import { fileSource } from '../../src/source/file.js';

@@ -1,15 +1,15 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { COPY_BATCH_RECORDS } from '../../src/limits.js';
-import type { IdentifierMode, RecordPosition, Rejection } from '../../src/model/event.js';
-import { FIELDS } from '../../src/model/fields.js';
+import { COPY_BATCH_RECORDS } from '../../src/base/limits.js';
+import type { IdentifierMode, RecordPosition, Rejection } from '../../src/base/model/event.js';
+import { FIELDS } from '../../src/base/model/fields.js';
+import type { Row } from '../../src/base/structures/row.js';
 import { Normaliser } from '../../src/normalise/normalise.js';
 import { FieldTable } from '../../src/source/field-map.js';
 import { LoadNotes } from '../../src/source/load-notes.js';
 import { CopyWriter, replay } from '../../src/source/merged.js';
 import type { RowSink } from '../../src/source/source.js';
-import type { Row } from '../../src/structures/row.js';
 import { failureOf, valuesOf } from './collect.js';
 
 const READ = {

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
-import type { ReadRules } from '../../src/model/read-rules.js';
+import type { ReadRules } from '../../src/base/model/read-rules.js';
 import { fileSource } from '../../src/source/file.js';
 import { httpSource } from '../../src/source/http.js';
 import type { Source } from '../../src/source/source.js';

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { test } from 'tap';
-import type { LecternError } from '../../src/errors.js';
-import { ROOMS_MAX } from '../../src/limits.js';
-import { derivedIdentifier } from '../../src/model/derived-identifier.js';
+import type { LecternError } from '../../src/base/errors.js';
+import { ROOMS_MAX } from '../../src/base/limits.js';
+import { derivedIdentifier } from '../../src/base/model/derived-identifier.js';
 import { readRooms, roomsOf } from '../../src/source/rooms-file.js';
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';

@@ -16,10 +16,10 @@ import {
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import { STORE_RECORD_BYTES_MAX, STORE_REVISIONS_LISTED_MAX } from '../../src/limits.js';
+import { STORE_RECORD_BYTES_MAX, STORE_REVISIONS_LISTED_MAX } from '../../src/base/limits.js';
 import { FolderStore } from '../../src/store/folder-store.js';
 import type { Store } from '../../src/store/store.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 
 const REVISION = '000000000099';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 

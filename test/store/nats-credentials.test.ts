@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { nkeys } from '@nats-io/transport-node';
 import { type Test, test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { until } from '../waiting/until.js';
 import { NATS_MISSING, type NatsServer, startNats } from './nats-server.js';
 

@@ -6,10 +6,10 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { test } from 'tap';
-import { STORE_LINE_BYTES_MAX, STORE_MESSAGE_BYTES_MAX } from '../../src/limits.js';
+import { STORE_LINE_BYTES_MAX, STORE_MESSAGE_BYTES_MAX } from '../../src/base/limits.js';
 import { NatsGuard } from '../../src/store/nats-connection.js';
 import { openStore } from '../../src/store/open-store.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 
 const INFO = { server_id: 'A', version: '2.10.0', proto: 1, headers: true, max_payload: 1_048_576 };
 

@@ -2,7 +2,7 @@
 import { connect } from '@nats-io/transport-node';
 import { test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { NATS_MISSING, startNats } from './nats-server.js';
 
 const OBJECTS = 45_000;

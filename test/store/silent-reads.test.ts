@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { STORE_CHUNK_BYTES } from '../../src/limits.js';
+import { STORE_CHUNK_BYTES } from '../../src/base/limits.js';
 import { chunksOf, putStream } from '../../src/store/nats-store.js';
 import { stopSilent, withinTime } from '../../src/store/silent-reads.js';
 import { timeForAFault } from '../waiting/until.js';

@@ -7,7 +7,7 @@ import { NatsStore } from '../../src/store/nats-store.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { type NatsPlace, storeAddress, storePlaceOf } from '../../src/store/store-address.js';
-import { testFolder } from '../files/test-folder.js';
+import { testFolder } from '../base/files/test-folder.js';
 import { timeForAFault, until } from '../waiting/until.js';
 import { NATS_MISSING, startNats } from './nats-server.js';
 

@@ -2,9 +2,9 @@
  * Whole answers from one state of the timetable (`View.contentId`), by request target. An answer is kept from
  * its second request on, because most targets are requested once.
  */
-import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../limits.js';
-import type { FormatName } from '../../model/format.js';
-import { GenerationalCache } from '../../structures/generational-cache.js';
+import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../base/limits.js';
+import type { FormatName } from '../../base/model/format.js';
+import { GenerationalCache } from '../../base/structures/generational-cache.js';
 import type { FlatHeaders } from '../exchange.js';
 
 /** What the conditions of requests compare (RFC 9110 section 13). */

@@ -3,7 +3,7 @@
  * kept, readers of the oldest are cut off.
  */
 import type { Socket } from 'node:net';
-import { SNAPSHOTS_SENT_MAX } from '../../limits.js';
+import { SNAPSHOTS_SENT_MAX } from '../../base/limits.js';
 import type { Exchange } from '../exchange.js';
 
 export class AnswersUnderWay {

@@ -1,7 +1,7 @@
 /** Conditional requests (RFC 9110 section 13) and the header fields that make them possible. */
 
 import type { ParameterPairs } from '../../answer/view.js';
-import { LIST_ENTRIES_MAX } from '../../limits.js';
+import { LIST_ENTRIES_MAX } from '../../base/limits.js';
 import { formatQueryString } from '../request/target.js';
 import { tagWithoutCoding } from './compression.js';
 

@@ -1,8 +1,8 @@
 /** Chooses the representation of an answer (RFC 9110 section 12.5.1). */
 import Negotiator from 'negotiator';
-import { ACCEPT_MEMO_ENTRIES_MAX } from '../../limits.js';
-import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../../model/format.js';
-import { TextMemo } from '../../structures/text-memo.js';
+import { ACCEPT_MEMO_ENTRIES_MAX } from '../../base/limits.js';
+import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../../base/model/format.js';
+import { TextMemo } from '../../base/structures/text-memo.js';
 import { firstEntries } from '../request/header-facts.js';
 
 const CONTENT_TYPES = Object.fromEntries(

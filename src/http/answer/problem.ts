@@ -3,8 +3,8 @@
  * mount path. `instance` is only the path, because a query may hold secrets. Errors are `no-store`, as they depend on
  * the token or the moment, and a cache could keep a 404 (RFC 9110 section 15.1).
  */
-import { type ParameterFault, PROBLEMS, type ProblemCode } from '../../errors.js';
-import { PARAMETER_FAULTS_MAX } from '../../limits.js';
+import { type ParameterFault, PROBLEMS, type ProblemCode } from '../../base/errors.js';
+import { PARAMETER_FAULTS_MAX } from '../../base/limits.js';
 import type { Exchange } from '../exchange.js';
 import { mountPathOf } from '../request/target.js';
 import { sendText } from './respond.js';

@@ -6,7 +6,7 @@
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { type Body, keptBody, releaseBody, releaseSlice } from '../../answer/body.js';
-import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../limits.js';
+import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../base/limits.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { canSendWhole, endWithAnswer, WRITE_BYTES_MAX } from '../node/internals.js';
 import type { Lane } from '../node/lane.js';

@@ -10,7 +10,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { READER_BYTES_MIN } from '../../limits.js';
+import { READER_BYTES_MIN } from '../../base/limits.js';
 import type { Logger } from '../logger.js';
 
 const FEATURES = {

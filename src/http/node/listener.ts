@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Server as HttpServer } from 'node:http';
 import { Server as NetServer, type Server } from 'node:net';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import { usable } from './internals.js';
 
 interface ListeningHandle {

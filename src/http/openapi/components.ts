@@ -1,14 +1,14 @@
 /** Components of the document: schemas, header fields, problems and examples. */
-import { PARAMETER_FAULTS, PROBLEMS, type ProblemCode } from '../../errors.js';
-import { PAGE_LIMIT_MAX } from '../../limits.js';
+import { PARAMETER_FAULTS, PROBLEMS, type ProblemCode } from '../../base/errors.js';
+import { PAGE_LIMIT_MAX } from '../../base/limits.js';
 import type {
   ConflictEntry,
   DirectoryEntry,
   FreeEntry,
   IdentifierMode,
   TimetableEvent,
-} from '../../model/event.js';
-import type { DirectoryName } from '../../model/fields.js';
+} from '../../base/model/event.js';
+import type { DirectoryName } from '../../base/model/fields.js';
 import {
   conflictEntrySchema,
   directoryEntrySchema,
@@ -18,7 +18,7 @@ import {
   objectSchema,
   textSchema,
   withFurtherMembers,
-} from '../../model/schemas.js';
+} from '../../base/model/schemas.js';
 
 export function schemas(identifiers: IdentifierMode): JsonSchema {
   return {

@@ -9,11 +9,11 @@ import {
   type EndpointName,
   FEED_PARAMETERS,
 } from '../../answer/endpoint-parameters.js';
-import type { PROBLEMS, ProblemCode } from '../../errors.js';
-import type { IdentifierMode } from '../../model/event.js';
-import type { DirectoryName } from '../../model/fields.js';
-import { FEED_FORMATS, type FeedFormat } from '../../model/format.js';
-import type { JsonSchema } from '../../model/schemas.js';
+import type { PROBLEMS, ProblemCode } from '../../base/errors.js';
+import type { IdentifierMode } from '../../base/model/event.js';
+import type { DirectoryName } from '../../base/model/fields.js';
+import { FEED_FORMATS, type FeedFormat } from '../../base/model/format.js';
+import type { JsonSchema } from '../../base/model/schemas.js';
 import {
   describeService,
   EXAMPLE_CHANGES,

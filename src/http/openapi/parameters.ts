@@ -14,12 +14,12 @@ import {
   SEARCHED_UNITS_MAX,
   WEEKS_MAX,
   ZONE_CHARACTERS_MAX,
-} from '../../limits.js';
-import type { IdentifierMode } from '../../model/event.js';
-import { CONFLICT_DIMENSIONS, FIELDS, type Field, PARAMETER_FIELDS } from '../../model/fields.js';
-import { FORMATS } from '../../model/format.js';
-import { IDENTIFIER_CHARACTERS_MAX } from '../../model/identifier.js';
-import type { JsonSchema } from '../../model/schemas.js';
+} from '../../base/limits.js';
+import type { IdentifierMode } from '../../base/model/event.js';
+import { CONFLICT_DIMENSIONS, FIELDS, type Field, PARAMETER_FIELDS } from '../../base/model/fields.js';
+import { FORMATS } from '../../base/model/format.js';
+import { IDENTIFIER_CHARACTERS_MAX } from '../../base/model/identifier.js';
+import type { JsonSchema } from '../../base/model/schemas.js';
 
 const TEXT: JsonSchema = { type: 'string', minLength: 1 };
 const INSTANT_OR_NOW: JsonSchema = { anyOf: [{ type: 'string', format: 'date-time' }, { const: 'now' }] };

@@ -2,7 +2,7 @@
  * Folder http/request/. Reads requests: target, header fields and query string. This folder makes no answer.
  */
 
-import { LIST_ENTRIES_MAX, REQUEST_ID_CHARACTERS_MAX } from '../../limits.js';
+import { LIST_ENTRIES_MAX, REQUEST_ID_CHARACTERS_MAX } from '../../base/limits.js';
 
 /**
  * Facts of the header fields. Fields with the same name are joined to one list (RFC 9110 section 5.3), or the

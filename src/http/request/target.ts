@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ParameterPairs } from '../../answer/view.js';
-import type { ParameterFault } from '../../errors.js';
-import { PARAMETER_FAULTS_MAX } from '../../limits.js';
+import type { ParameterFault } from '../../base/errors.js';
+import { PARAMETER_FAULTS_MAX } from '../../base/limits.js';
 
 /** The absolute form, which proxies send and every server must accept (RFC 9112 section 3.2.2). */
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;

@@ -9,7 +9,7 @@ import {
   READER_WINDOW_MS,
   READERS_CUT_OFF_MANY,
   REQUESTS_IN_FLIGHT_MAX,
-} from '../../limits.js';
+} from '../../base/limits.js';
 import { bytesTaken } from '../node/internals.js';
 import type { Lane } from '../node/lane.js';
 

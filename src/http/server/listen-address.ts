@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 
 export interface ListenOptions {
   readonly host: string;

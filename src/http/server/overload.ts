@@ -9,7 +9,7 @@
  * After a long turn, every turn is timed for a while. At other times, only samples are timed.
  */
 import { performance } from 'node:perf_hooks';
-import { OVERLOAD_TURN_MS_MAX } from '../../limits.js';
+import { OVERLOAD_TURN_MS_MAX } from '../../base/limits.js';
 
 /**
  * Share of a turn that refusing may use. If refusing takes more, turns get longer, so that some requests are

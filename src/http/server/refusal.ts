@@ -1,6 +1,6 @@
 /** Refuses requests during an overload at the lowest cost. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { HEADER_FIELDS_MAX, OVERLOAD_RETRY_AFTER_SECONDS } from '../../limits.js';
+import { HEADER_FIELDS_MAX, OVERLOAD_RETRY_AFTER_SECONDS } from '../../base/limits.js';
 import type { AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../answer/problem.js';
 import { headText } from '../answer/respond.js';

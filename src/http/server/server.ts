@@ -15,7 +15,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { PROBLEMS } from '../../errors.js';
+import { PROBLEMS } from '../../base/errors.js';
 import {
   CONNECTIONS_CHECKING_INTERVAL_MS,
   CONNECTIONS_MAX_DEFAULT,
@@ -26,9 +26,9 @@ import {
   OVERLOAD_MS_DEFAULT,
   REQUEST_TARGET_BYTES_MAX,
   REQUEST_TIMEOUT_MS,
-} from '../../limits.js';
-import { CELL, routeNumber } from '../../metrics/cells.js';
-import type { Meter } from '../../metrics/meter.js';
+} from '../../base/limits.js';
+import { CELL, routeNumber } from '../../base/metrics/cells.js';
+import type { Meter } from '../../base/metrics/meter.js';
 import { type AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, type Problem, problemBody } from '../answer/problem.js';
 import type { LaneHandler, RequestHandler, StreamingHandler } from '../handler.js';

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
-import { LecternError } from '../../errors.js';
-import { DATABASE_HEAP_MIB } from '../../limits.js';
-import type { ReadRules } from '../../model/read-rules.js';
-import type { FollowState } from '../../model/source-state.js';
+import { LecternError } from '../../base/errors.js';
+import { DATABASE_HEAP_MIB } from '../../base/limits.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
+import type { FollowState } from '../../base/model/source-state.js';
 import type { FollowedLoad } from '../../source/postgres/follower.js';
 import type { PostgresSpec } from '../../source/postgres/postgres-spec.js';
 import type { RecordLoadOptions, RecordWatch } from '../../source/records.js';

@@ -1,9 +1,5 @@
 import { createHash } from 'node:crypto';
-import { apply, editImage, eventReader } from '../../change/apply.js';
-import { type Change, decodeChanges, encodeChanges } from '../../change/change.js';
-import { changeOfEdit, compare } from '../../change/compare.js';
-import { extendHistory, historyOf, leadTo, newestChanges } from '../../change/history.js';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import {
   LOAD_BASE_BYTES,
   PATCH_IMAGE_SHARE,
@@ -11,7 +7,11 @@ import {
   WARM_UP_DELAY_MS,
   WARM_UP_IMAGE_BYTES_MAX,
   WARM_UP_ROUNDS,
-} from '../../limits.js';
+} from '../../base/limits.js';
+import { apply, editImage, eventReader } from '../../change/apply.js';
+import { type Change, decodeChanges, encodeChanges } from '../../change/change.js';
+import { changeOfEdit, compare } from '../../change/compare.js';
+import { extendHistory, historyOf, leadTo, newestChanges } from '../../change/history.js';
 import { checkImage } from '../../snapshot/check-image.js';
 import { hiddenDigestOf } from '../../snapshot/content-version.js';
 import type { SnapshotImage } from '../../snapshot/image.js';

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import { THREAD_PULSE_MS } from '../../limits.js';
+import { THREAD_PULSE_MS } from '../../base/limits.js';
 import { type FollowedLoad, PostgresFollower } from '../../source/postgres/follower.js';
 import type { FollowTask, FromFollower, ToFollower } from './database-thread.js';
 import { ownHeap } from './start-thread.js';

@@ -1,14 +1,18 @@
+import {
+  COPY_MEMORY_SHARE,
+  DIFFERENCE_BYTES_PER_ENTRY,
+  SNAPSHOT_DELTA_ENTRIES_MAX,
+} from '../../base/limits.js';
+import { RECORD_PREFIX_UNITS, recordPrefix } from '../../base/model/derived-identifier.js';
+import type { NormalisedEvent } from '../../base/model/event.js';
+import { FIELDS } from '../../base/model/fields.js';
+import { parseIdentifier } from '../../base/model/identifier.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
 import { editImage } from '../../change/apply.js';
 import type { Change, EventEdit } from '../../change/change.js';
 import { buildByPatch, changeOfEdit, compare } from '../../change/compare.js';
 import { extendHistory } from '../../change/history.js';
 import { datedImage, reviseImage } from '../../change/revisions.js';
-import { COPY_MEMORY_SHARE, DIFFERENCE_BYTES_PER_ENTRY, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../limits.js';
-import { RECORD_PREFIX_UNITS, recordPrefix } from '../../model/derived-identifier.js';
-import type { NormalisedEvent } from '../../model/event.js';
-import { FIELDS } from '../../model/fields.js';
-import { parseIdentifier } from '../../model/identifier.js';
-import type { ReadRules } from '../../model/read-rules.js';
 import { isRejection, Normaliser, positionOf } from '../../normalise/normalise.js';
 import { SnapshotBuilder } from '../../snapshot/builder.js';
 import { isSameImage, type SnapshotImage } from '../../snapshot/image.js';

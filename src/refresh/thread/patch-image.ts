@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { editImage } from '../../change/apply.js';
-import { datedImage, reviseEdit } from '../../change/revisions.js';
 import {
   LOAD_BASE_BYTES,
   PATCH_BYTES_PER_BYTE,
   PATCH_IMAGE_SHARE,
   REJECTION_SAMPLES,
   REJECTIONS_KEPT_MAX,
-} from '../../limits.js';
-import type { NormalisedEvent, Rejection, RejectionCode } from '../../model/event.js';
-import { digitsOf, parseIdentifier } from '../../model/identifier.js';
-import type { ReadRules } from '../../model/read-rules.js';
+} from '../../base/limits.js';
+import type { NormalisedEvent, Rejection, RejectionCode } from '../../base/model/event.js';
+import { digitsOf, parseIdentifier } from '../../base/model/identifier.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
+import { editImage } from '../../change/apply.js';
+import { datedImage, reviseEdit } from '../../change/revisions.js';
 import { isRejection, Normaliser } from '../../normalise/normalise.js';
 import { isSameImage } from '../../snapshot/image.js';
 import { RefusedLoad } from '../../snapshot/intake-bounds.js';

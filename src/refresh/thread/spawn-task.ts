@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
-import { LecternError } from '../../errors.js';
-import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../../limits.js';
+import { LecternError } from '../../base/errors.js';
+import { LECTURER_IDS_HEAP_BYTES, THREAD_END_MS_MAX } from '../../base/limits.js';
 import { OUT_OF_MEMORY } from '../../snapshot/intake-bounds.js';
 import { hasPattern } from '../../source/map-value.js';
 import { sourceOfSpec } from '../../source/spec.js';

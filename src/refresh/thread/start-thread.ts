@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 
 /** The address of this module. Bundlers that make CommonJS replace it by an empty object. */
 const OWN_URL: string | undefined = import.meta.url;

@@ -1,4 +1,4 @@
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import type { Failed } from './task-messages.js';
 
 /** An error as plain data that crosses threads. */

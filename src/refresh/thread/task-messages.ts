@@ -1,9 +1,9 @@
+import type { LecternErrorCode } from '../../base/errors.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
+import type { RoomTable } from '../../base/model/room.js';
 import type { Change } from '../../change/change.js';
 import type { History } from '../../change/history.js';
 import type { SnapshotInFile } from '../../change/snapshot-file.js';
-import type { LecternErrorCode } from '../../errors.js';
-import type { ReadRules } from '../../model/read-rules.js';
-import type { RoomTable } from '../../model/room.js';
 import type { SnapshotImage } from '../../snapshot/image.js';
 import type { FilePlace } from '../../snapshot/image-file.js';
 import type { StoredImage } from '../../snapshot/image-layout.js';

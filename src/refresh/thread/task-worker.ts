@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { LecternError } from '../../errors.js';
-import { THREAD_PULSE_MS } from '../../limits.js';
+import { LecternError } from '../../base/errors.js';
+import { THREAD_PULSE_MS } from '../../base/limits.js';
 import type { AskSecretHeadersOf } from '../../source/spec.js';
 import type { FollowTask } from './database-thread.js';
 import { letOthersGoFirst } from './priority.js';

@@ -1,4 +1,4 @@
-import { THREAD_PULSE_MS, THREAD_PULSES_MISSED_MAX } from '../../limits.js';
+import { THREAD_PULSE_MS, THREAD_PULSES_MISSED_MAX } from '../../base/limits.js';
 
 /**
  * Notices from outside that a thread hangs: each of its messages is a beat, and an idle thread sends one every

@@ -1,4 +1,4 @@
-import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../limits.js';
+import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../base/limits.js';
 
 interface WeightDelays {
   /** After this time the old snapshot is no longer referenced, except by a slow reader. */

@@ -1,8 +1,8 @@
 /** One VEVENT while its lines arrive, with its unparsed times. */
-import { CALENDAR_PROPERTIES_MAX, RECORD_BYTES_MAX, ZONE_NAME_UNITS_MAX } from '../../limits.js';
-import type { RecordPosition, Rejection, RejectionCode } from '../../model/event.js';
-import type { FieldName } from '../../model/fields.js';
-import { formatInstant } from '../../model/time.js';
+import { CALENDAR_PROPERTIES_MAX, RECORD_BYTES_MAX, ZONE_NAME_UNITS_MAX } from '../../base/limits.js';
+import type { RecordPosition, Rejection, RejectionCode } from '../../base/model/event.js';
+import type { FieldName } from '../../base/model/fields.js';
+import { formatInstant } from '../../base/model/time.js';
 import { type GivenTime, parseTime } from './calendar-time.js';
 import { type ContentLine, parameterOf, readContentLine, textsOf, unescapeText } from './content-line.js';
 import type { FoundLine } from './line-scanner.js';

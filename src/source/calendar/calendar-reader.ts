@@ -1,15 +1,21 @@
 import { hash } from 'node:crypto';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import {
   CALENDAR_DEPTH_MAX,
   CALENDAR_STEPS_MAX,
   CALENDAR_UID_UNITS_MAX,
   NAME_UNITS_MAX,
   RECORD_BYTES_MAX,
-} from '../../limits.js';
-import type { ExpansionWindow } from '../../model/expansion.js';
-import type { ReadRules } from '../../model/read-rules.js';
-import { DAY_MS, formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../../model/time.js';
+} from '../../base/limits.js';
+import type { ExpansionWindow } from '../../base/model/expansion.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
+import {
+  DAY_MS,
+  formatInstant,
+  INSTANT_MS_MAX,
+  INSTANT_MS_MIN,
+  parseInstant,
+} from '../../base/model/time.js';
 import type { FieldTable } from '../field-map.js';
 import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
 import {

@@ -1,5 +1,5 @@
 /** Dates, times and durations in the forms of RFC 5545. */
-import { DAY_MS, daysFromCivil, daysInMonth } from '../../model/time.js';
+import { DAY_MS, daysFromCivil, daysInMonth } from '../../base/model/time.js';
 
 /** A value of DTSTART, DTEND, RECURRENCE-ID, RDATE or EXDATE, with its parameters. */
 export interface GivenTime {

@@ -1,8 +1,8 @@
 /** Time zones by their names in calendars. */
-import { ZONE_NAME_UNITS_MAX } from '../../limits.js';
-import { DAY_MS } from '../../model/time.js';
-import { Zone, ZoneClock } from '../../model/zone.js';
-import { firstWhere } from '../../structures/search.js';
+import { ZONE_NAME_UNITS_MAX } from '../../base/limits.js';
+import { DAY_MS } from '../../base/model/time.js';
+import { Zone, ZoneClock } from '../../base/model/zone.js';
+import { firstWhere } from '../../base/structures/search.js';
 import type { ZoneRules } from './zone-rules.js';
 
 /** The instant of a local time, and whether clocks skipped it or showed it twice. */

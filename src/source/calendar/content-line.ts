@@ -1,6 +1,6 @@
 /** Content lines of RFC 5545 section 3.1, after unfolding. */
 import { isAscii, isUtf8 } from 'node:buffer';
-import { PROPERTY_NAME_UNITS_MAX } from '../../limits.js';
+import { PROPERTY_NAME_UNITS_MAX } from '../../base/limits.js';
 
 const COLON = 0x3a;
 const SEMICOLON = 0x3b;

@@ -1,8 +1,8 @@
 /** The start and the length of an event. */
-import { ZONE_NAME_UNITS_MAX } from '../../limits.js';
-import type { FieldName } from '../../model/fields.js';
-import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../model/time.js';
-import { isZoneAbbreviation } from '../../model/zone.js';
+import { ZONE_NAME_UNITS_MAX } from '../../base/limits.js';
+import type { FieldName } from '../../base/model/fields.js';
+import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../base/model/time.js';
+import { isZoneAbbreviation } from '../../base/model/zone.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
 import { type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
 import { CalendarZone, RuledZone, type ZoneInstant, zoneOfName } from './calendar-zones.js';

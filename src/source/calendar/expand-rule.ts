@@ -2,7 +2,7 @@
  * Expands recurrence rules in local time, with whole numbers only. The days and weeks of a rule are tables, so that long
  * lists cost no more than short ones.
  */
-import { DAY_MS, daysFromCivil, daysInMonth } from '../../model/time.js';
+import { DAY_MS, daysFromCivil, daysInMonth } from '../../base/model/time.js';
 import { type CivilDate, civilOf } from './calendar-time.js';
 import type { RecurrenceRule } from './recurrence-rule.js';
 

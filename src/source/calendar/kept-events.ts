@@ -3,10 +3,10 @@
  * until the source ends.
  */
 
-import { LecternError } from '../../errors.js';
-import { CALENDAR_KEPT_BYTES_MAX } from '../../limits.js';
-import { DAY_MS } from '../../model/time.js';
-import { firstWhere } from '../../structures/search.js';
+import { LecternError } from '../../base/errors.js';
+import { CALENDAR_KEPT_BYTES_MAX } from '../../base/limits.js';
+import { DAY_MS } from '../../base/model/time.js';
+import { firstWhere } from '../../base/structures/search.js';
 import type { CalendarEvent } from './calendar-event.js';
 import { faultOf, isCancelled, isRecurring, isWithdrawal, sequenceOf } from './calendar-event.js';
 import { parseTime } from './calendar-time.js';

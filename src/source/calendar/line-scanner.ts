@@ -1,6 +1,6 @@
 /** Finds the lines of iCalendar in chunks of any size, and joins folded ones (RFC 5545 section 3.1). */
 import { isAscii } from 'node:buffer';
-import { RECORD_BYTES_MAX } from '../../limits.js';
+import { RECORD_BYTES_MAX } from '../../base/limits.js';
 
 const LF = 0x0a;
 const CR = 0x0d;

@@ -1,5 +1,5 @@
 /** Recurrence rules in the form of RFC 5545 section 3.3.10. */
-import { daysInMonth } from '../../model/time.js';
+import { daysInMonth } from '../../base/model/time.js';
 
 const FREQUENCIES = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY', 'MINUTELY', 'SECONDLY'] as const;
 

@@ -1,7 +1,7 @@
 /** The occurrences of one recurring event. */
 
-import { CALENDAR_STEPS_MAX, EVENT_STEPS_MAX, OCCURRENCES_MAX } from '../../limits.js';
-import { DAY_MS } from '../../model/time.js';
+import { CALENDAR_STEPS_MAX, EVENT_STEPS_MAX, OCCURRENCES_MAX } from '../../base/limits.js';
+import { DAY_MS } from '../../base/model/time.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
 import { type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
 import { ruleFault } from './event-faults.js';

@@ -1,5 +1,5 @@
 /** The rules of a VTIMEZONE (RFC 5545 section 3.6.5), for zones with unknown names. */
-import { CALENDAR_STEPS_MAX, ZONE_CHANGES_MAX } from '../../limits.js';
+import { CALENDAR_STEPS_MAX, ZONE_CHANGES_MAX } from '../../base/limits.js';
 import { parseTime } from './calendar-time.js';
 import { expandRule, type Steps } from './expand-rule.js';
 import { parseRule } from './recurrence-rule.js';

@@ -1,4 +1,4 @@
-import { CSV_COLUMNS_MAX } from '../../limits.js';
+import { CSV_COLUMNS_MAX } from '../../base/limits.js';
 import { INCOMPLETE, OPEN_QUOTE, RowScanner } from './csv-row.js';
 
 const CR = 0x0d;

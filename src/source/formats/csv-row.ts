@@ -1,5 +1,5 @@
 /** Finds the cells of one row of CSV (RFC 4180). A row may come in several parts. */
-import { CSV_COLUMNS_MAX } from '../../limits.js';
+import { CSV_COLUMNS_MAX } from '../../base/limits.js';
 
 const LF = 0x0a;
 const CR = 0x0d;

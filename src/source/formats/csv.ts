@@ -1,12 +1,17 @@
 import { isUtf8 } from 'node:buffer';
-import type { LecternError } from '../../errors.js';
-import { CSV_COLUMNS_MAX, CSV_HEAD_BYTES, CSV_REREAD_TIMES_MAX, RECORD_BYTES_MAX } from '../../limits.js';
-import { FIELDS } from '../../model/fields.js';
-import type { ReadRules } from '../../model/read-rules.js';
-import { SHOWN_CHARACTERS_MAX } from '../../model/text.js';
-import { viewOf } from '../../structures/byte-strings.js';
-import { quickHash } from '../../structures/quick-hash.js';
-import { type Names, NULL, namesOf } from '../../structures/row.js';
+import type { LecternError } from '../../base/errors.js';
+import {
+  CSV_COLUMNS_MAX,
+  CSV_HEAD_BYTES,
+  CSV_REREAD_TIMES_MAX,
+  RECORD_BYTES_MAX,
+} from '../../base/limits.js';
+import { FIELDS } from '../../base/model/fields.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
+import { SHOWN_CHARACTERS_MAX } from '../../base/model/text.js';
+import { viewOf } from '../../base/structures/byte-strings.js';
+import { quickHash } from '../../base/structures/quick-hash.js';
+import { type Names, NULL, namesOf } from '../../base/structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import type { CsvDialect } from '../source.js';
 import { recogniseDialect } from './csv-dialect.js';

@@ -1,7 +1,7 @@
-import { isPlainJsonText } from '../../model/text.js';
-import { isSame, viewOf } from '../../structures/byte-strings.js';
-import { addByte, addWord, endHash, HASH_BEGIN } from '../../structures/quick-hash.js';
-import { MISSING, type Names, NULL, type Row } from '../../structures/row.js';
+import { isPlainJsonText } from '../../base/model/text.js';
+import { isSame, viewOf } from '../../base/structures/byte-strings.js';
+import { addByte, addWord, endHash, HASH_BEGIN } from '../../base/structures/quick-hash.js';
+import { MISSING, type Names, NULL, type Row } from '../../base/structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 
 const LF = 0x0a;

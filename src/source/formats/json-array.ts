@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
-import { type JsonFault, placeOf } from '../../model/json-fault.js';
-import type { ReadRules } from '../../model/read-rules.js';
+import { type JsonFault, placeOf } from '../../base/model/json-fault.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
 import type { FieldTable } from '../field-map.js';
 import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Unpackr } from 'msgpackr';
-import { PROPERTY_NAME_UNITS_MAX } from '../../limits.js';
-import type { RecordPosition } from '../../model/event.js';
+import { PROPERTY_NAME_UNITS_MAX } from '../../base/limits.js';
+import type { RecordPosition } from '../../base/model/event.js';
 import type { FieldTable } from '../field-map.js';
 import {
   Carry,

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { RECORD_BYTES_MAX } from '../../limits.js';
-import { placeOf } from '../../model/json-fault.js';
-import type { ReadRules } from '../../model/read-rules.js';
-import { viewOf } from '../../structures/byte-strings.js';
+import { RECORD_BYTES_MAX } from '../../base/limits.js';
+import { placeOf } from '../../base/model/json-fault.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
+import { viewOf } from '../../base/structures/byte-strings.js';
 import { type FieldTable, mapOf } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
 import { FlatLines } from './flat-line.js';

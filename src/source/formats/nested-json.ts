@@ -4,17 +4,17 @@
  */
 import { getHeapStatistics } from 'node:v8';
 import type { Expression, JsonataOptions } from 'jsonata';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import {
   RECORDS_BYTES_MAX,
   RECORDS_DEPTH_MAX,
   RECORDS_EXPRESSION_MS_MAX,
   RECORDS_MAX,
   RECORDS_SHOWN_MAX,
-} from '../../limits.js';
-import { describeJsonFault } from '../../model/json-fault.js';
-import type { ReadRules } from '../../model/read-rules.js';
-import { quoteEscaped } from '../../model/text.js';
+} from '../../base/limits.js';
+import { describeJsonFault } from '../../base/model/json-fault.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
+import { quoteEscaped } from '../../base/model/text.js';
 import type { FieldTable } from '../field-map.js';
 import { type FormatReader, malformed } from './reader.js';
 

@@ -1,10 +1,10 @@
 import { pipeline, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
-import { LecternError } from '../../errors.js';
-import { READ_CHUNK_BYTES } from '../../limits.js';
-import { placeOf } from '../../model/json-fault.js';
-import type { ReadRules } from '../../model/read-rules.js';
+import { LecternError } from '../../base/errors.js';
+import { READ_CHUNK_BYTES } from '../../base/limits.js';
+import { placeOf } from '../../base/model/json-fault.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
 import { FieldTable } from '../field-map.js';
 import { preparePatterns } from '../map-value.js';
 import type { LoadOptions, ReadSummary, RowSink } from '../source.js';

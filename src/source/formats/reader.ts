@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
-import { LecternError } from '../../errors.js';
-import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../limits.js';
-import type { RecordPosition, Rejection } from '../../model/event.js';
-import type { ExpansionWindow } from '../../model/expansion.js';
-import { findJsonFault, type JsonFault } from '../../model/json-fault.js';
-import type { ReadRules } from '../../model/read-rules.js';
+import { LecternError } from '../../base/errors.js';
+import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../base/limits.js';
+import type { RecordPosition, Rejection } from '../../base/model/event.js';
+import type { ExpansionWindow } from '../../base/model/expansion.js';
+import { findJsonFault, type JsonFault } from '../../base/model/json-fault.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
 import type { FieldTable } from '../field-map.js';
 import type { CsvDialect, SourceFormat } from '../source.js';
 import { expectedText } from './text-encoding.js';

@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 
 /** Enough for every byte order mark. */
 const MARK_BYTES_MAX = 4;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 
 /** @throws LecternError `option-invalid`; the message shows no possible secret */
 export function parseAddress(text: string, what = 'the address of the source'): URL {

@@ -5,8 +5,8 @@
 import { once, setMaxListeners } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps, Agent as SecureAgent } from 'node:https';
-import { LecternError } from '../../errors.js';
-import { UPSTREAM_INTERIM_ANSWERS_MAX, UPSTREAM_REDIRECTS_MAX } from '../../limits.js';
+import { LecternError } from '../../base/errors.js';
+import { UPSTREAM_INTERIM_ANSWERS_MAX, UPSTREAM_REDIRECTS_MAX } from '../../base/limits.js';
 import { redactAddress, resolveReference } from './address.js';
 import { describeFailure, unreadableAnswer } from './failure.js';
 

@@ -1,12 +1,12 @@
 /** Tokens for an upstream by the client credentials grant (RFC 6749 section 4.4). */
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import {
   CLIENT_TOKEN_BACK_OFF_MS_MAX,
   CLIENT_TOKEN_BYTES_MAX,
   CLIENT_TOKEN_FETCH_MS_MAX,
   CLIENT_TOKEN_MARGIN_MS_MAX,
   retryPauseMs,
-} from '../../limits.js';
+} from '../../base/limits.js';
 import { redactAddress } from './address.js';
 import { UpstreamCall } from './call.js';
 import { refused, unreadableAnswer } from './failure.js';

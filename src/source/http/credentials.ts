@@ -1,7 +1,7 @@
-import { LecternError } from '../../errors.js';
-import type { KeptFile, Take } from '../../files/kept-files.js';
-import { keptTexts } from '../../files/kept-texts.js';
-import { HEADER_FILE_BYTES_MAX } from '../../limits.js';
+import { LecternError } from '../../base/errors.js';
+import type { KeptFile, Take } from '../../base/files/kept-files.js';
+import { keptTexts } from '../../base/files/kept-texts.js';
+import { HEADER_FILE_BYTES_MAX } from '../../base/limits.js';
 import { isLoopback, parseAddress } from './address.js';
 import type { AskSecretHeaders, RequestHeaders, SecretHeaders } from './call.js';
 import { ClientToken } from './client-token.js';

@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http';
-import { LecternError } from '../../errors.js';
-import { RETRY_AFTER_MS_MAX } from '../../limits.js';
+import { LecternError } from '../../base/errors.js';
+import { RETRY_AFTER_MS_MAX } from '../../base/limits.js';
 import { redactAddress } from './address.js';
 
 export function unreadableAnswer(

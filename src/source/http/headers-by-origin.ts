@@ -2,7 +2,7 @@
  * Header fields from a command line. Each field goes to the origin that it names, or to the only origin if it
  * names none.
  */
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import type { HeaderFields, HeaderFile } from './credentials.js';
 import { isName } from './headers.js';
 

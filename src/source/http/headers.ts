@@ -1,5 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import type { RequestHeaders } from './call.js';
 
 /** Fields that control the transfer. With a range, for example, a part of the data would look like all data. */

@@ -1,7 +1,7 @@
 /** Times of day and ranges as people write them: `1200`, `8:10 - 8:55`, `11:30/13:29`, and several of them in one cell. */
-import { readTimeOfDay } from '../../model/local-time.js';
-import { quoteEscaped } from '../../model/text.js';
-import { MINUTE_MS } from '../../model/time.js';
+import { readTimeOfDay } from '../../base/model/local-time.js';
+import { quoteEscaped } from '../../base/model/text.js';
+import { MINUTE_MS } from '../../base/model/time.js';
 import { isNothing } from '../map-value.js';
 
 /** Milliseconds from midnight. */

@@ -1,8 +1,8 @@
 /** Terms, whose dates the weekdays and weeks of a record choose. */
-import { TERM_WEEKS_MAX } from '../../limits.js';
-import type { Term } from '../../model/read-rules.js';
-import { quoteEscaped } from '../../model/text.js';
-import { DAY_MS, formatInstant, parseDate } from '../../model/time.js';
+import { TERM_WEEKS_MAX } from '../../base/limits.js';
+import type { Term } from '../../base/model/read-rules.js';
+import { quoteEscaped } from '../../base/model/text.js';
+import { DAY_MS, formatInstant, parseDate } from '../../base/model/time.js';
 import type { Weeks } from './weeks.js';
 
 const DAYS_PER_WEEK = 7;

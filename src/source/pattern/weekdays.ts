@@ -1,9 +1,9 @@
 /** Days of the week as names and abbreviations in any language, letters and numbers. Monday is 0. */
-import { MEETINGS_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../../limits.js';
-import type { WeeklyPattern } from '../../model/read-rules.js';
-import { quoteEscaped } from '../../model/text.js';
-import { DAY_MS } from '../../model/time.js';
-import { TextMemo } from '../../structures/text-memo.js';
+import { MEETINGS_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../../base/limits.js';
+import type { WeeklyPattern } from '../../base/model/read-rules.js';
+import { quoteEscaped } from '../../base/model/text.js';
+import { DAY_MS } from '../../base/model/time.js';
+import { TextMemo } from '../../base/structures/text-memo.js';
 
 export const WEEKDAYS = [
   'Monday',

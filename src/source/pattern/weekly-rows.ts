@@ -9,14 +9,14 @@ import {
   UNTOLD_RECORDS_MAX,
   VALUE_MEMO_ENTRIES_MAX,
   VALUE_MEMO_UNITS_MAX,
-} from '../../limits.js';
-import { rowIdentifier } from '../../model/derived-identifier.js';
-import type { RejectionCode } from '../../model/event.js';
-import { FIELDS } from '../../model/fields.js';
-import { NEEDS_DATE_ORDER, readDate } from '../../model/local-time.js';
-import type { FieldValue, PatternNotes, ReadRules, WeeklyPattern } from '../../model/read-rules.js';
-import { quoteEscaped } from '../../model/text.js';
-import { DAY_MS, MINUTE_MS, parseDate } from '../../model/time.js';
+} from '../../base/limits.js';
+import { rowIdentifier } from '../../base/model/derived-identifier.js';
+import type { RejectionCode } from '../../base/model/event.js';
+import { FIELDS } from '../../base/model/fields.js';
+import { NEEDS_DATE_ORDER, readDate } from '../../base/model/local-time.js';
+import type { FieldValue, PatternNotes, ReadRules, WeeklyPattern } from '../../base/model/read-rules.js';
+import { quoteEscaped } from '../../base/model/text.js';
+import { DAY_MS, MINUTE_MS, parseDate } from '../../base/model/time.js';
 import {
   HALVED,
   type Item,
@@ -27,8 +27,8 @@ import {
   type Row,
   STRIDE,
   textsOf,
-} from '../../structures/row.js';
-import { TextMemo } from '../../structures/text-memo.js';
+} from '../../base/structures/row.js';
+import { TextMemo } from '../../base/structures/text-memo.js';
 import { type MapTemplate, parseTemplate } from '../map-template.js';
 import { isNothing, mapValueFault } from '../map-value.js';
 import type { Meeting } from '../record-rows.js';

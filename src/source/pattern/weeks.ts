@@ -1,7 +1,7 @@
 /** The weeks of a lesson as people write them: `1-6, 8-12`, `odd`, `[1, 2, 3]`. */
-import { TERM_WEEKS_MAX } from '../../limits.js';
-import { quoteEscaped } from '../../model/text.js';
-import { DAY_MS, parseDate } from '../../model/time.js';
+import { TERM_WEEKS_MAX } from '../../base/limits.js';
+import { quoteEscaped } from '../../base/model/text.js';
+import { DAY_MS, parseDate } from '../../base/model/time.js';
 import { isNothing } from '../map-value.js';
 
 /** Which weeks of a term have lessons. All conditions that are not null must hold. */

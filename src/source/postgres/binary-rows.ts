@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../limits.js';
-import type { Rejection } from '../../model/event.js';
-import { InstantTexts } from '../../model/instant-texts.js';
-import { INSTANT_MS_MAX } from '../../model/time.js';
-import { viewOf } from '../../structures/byte-strings.js';
-import { addWord, endHash, HASH_BEGIN, quickHash } from '../../structures/quick-hash.js';
-import { type Names, NULL, namesOf } from '../../structures/row.js';
+import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../base/limits.js';
+import type { Rejection } from '../../base/model/event.js';
+import { InstantTexts } from '../../base/model/instant-texts.js';
+import { INSTANT_MS_MAX } from '../../base/model/time.js';
+import { viewOf } from '../../base/structures/byte-strings.js';
+import { addWord, endHash, HASH_BEGIN, quickHash } from '../../base/structures/quick-hash.js';
+import { type Names, NULL, namesOf } from '../../base/structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import { longestName, malformed, rejectLongName, rejectNotUtf8, rejectTooLarge } from '../formats/reader.js';
 

@@ -4,8 +4,8 @@ import type {
   Message,
   MessageRelation,
 } from 'pg-logical-replication/dist/output-plugins/pgoutput/pgoutput.types.js';
-import { LecternError } from '../../errors.js';
-import { DATABASE_HEARTBEAT_MS, FOLLOWED_SILENT_MS_MAX } from '../../limits.js';
+import { LecternError } from '../../base/errors.js';
+import { DATABASE_HEARTBEAT_MS, FOLLOWED_SILENT_MS_MAX } from '../../base/limits.js';
 import { Database, type DatabaseOptions } from './database.js';
 import { failureOf, Hang } from './database-failure.js';
 import type { PostgresAddress } from './postgres-address.js';

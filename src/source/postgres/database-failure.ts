@@ -1,4 +1,4 @@
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import { OUT_OF_TURN, ProtocolFault } from './message-guard.js';
 import { type PostgresAddress, type PostgresHost, showHost } from './postgres-address.js';
 

@@ -1,7 +1,7 @@
-import { LecternError } from '../../errors.js';
-import { FIELDS } from '../../model/fields.js';
-import type { ReadRules } from '../../model/read-rules.js';
-import { suggest } from '../../model/suggest.js';
+import { LecternError } from '../../base/errors.js';
+import { FIELDS } from '../../base/model/fields.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
+import { suggest } from '../../base/model/suggest.js';
 import { checkColumns } from '../column-watch.js';
 import { placeOf, readTemplates } from '../field-map.js';
 import { columnsOf } from '../map-template.js';

@@ -1,6 +1,6 @@
-import { LecternError } from '../../errors.js';
-import { RECORD_BYTES_MAX } from '../../limits.js';
-import type { ReadRules } from '../../model/read-rules.js';
+import { LecternError } from '../../base/errors.js';
+import { RECORD_BYTES_MAX } from '../../base/limits.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
 import { hasSteps, mapOf } from '../field-map.js';
 import { columnsOf, type MapTemplate } from '../map-template.js';
 import type { FollowedTables } from './change-stream.js';

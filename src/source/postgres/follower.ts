@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import {
   DATABASE_HEARTBEAT_MS,
   FOLLOWED_BYTES_MAX,
@@ -8,9 +8,9 @@ import {
   FOLLOWED_SILENT_MS_MAX,
   retryPauseMs,
   UPSTREAM_HEADERS_MS_MAX,
-} from '../../limits.js';
-import type { ReadRules } from '../../model/read-rules.js';
-import type { FollowState } from '../../model/source-state.js';
+} from '../../base/limits.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
+import type { FollowState } from '../../base/model/source-state.js';
 import type { RecordLoadOptions } from '../records.js';
 import { ChangeStream, parseLsn } from './change-stream.js';
 import { Database } from './database.js';

@@ -6,7 +6,7 @@ import {
   DATABASE_ERROR_TEXT_UNITS_MAX,
   DATABASE_MESSAGE_BYTES_MAX,
   DATABASE_ROW_BYTES_MAX,
-} from '../../limits.js';
+} from '../../base/limits.js';
 
 /** The server does not keep to the protocol, or sends more than is read. */
 export class ProtocolFault extends Error {}

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { LecternError } from '../../errors.js';
-import { suggest } from '../../model/suggest.js';
+import { LecternError } from '../../base/errors.js';
+import { suggest } from '../../base/model/suggest.js';
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
 const BINDINGS = ['disable', 'prefer', 'require'] as const;

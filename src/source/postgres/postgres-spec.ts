@@ -1,4 +1,4 @@
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import { type PostgresAddress, parsePostgresAddress } from './postgres-address.js';
 
 /** The data to read: a table or view, or a statement. */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { LecternError } from '../../errors.js';
+import { LecternError } from '../../base/errors.js';
 import {
   READ_CHUNK_BYTES,
   UPSTREAM_BYTES_MAX,
   UPSTREAM_HEADERS_MS_MAX,
   UPSTREAM_IDLE_MS_MAX,
   UPSTREAM_TOTAL_MS_MAX,
-} from '../../limits.js';
+} from '../../base/limits.js';
 import { FieldTable } from '../field-map.js';
 import { preparePatterns } from '../map-value.js';
 import type { LoadOptions, LoadSummary, RowSink, Source } from '../source.js';

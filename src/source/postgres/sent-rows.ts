@@ -1,5 +1,5 @@
-import { FIELDS } from '../../model/fields.js';
-import type { ReadRules } from '../../model/read-rules.js';
+import { FIELDS } from '../../base/model/fields.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
 import { type FieldTable, LEFT_OUT, MAPPED_FIELDS, readTemplates, spellingsOf } from '../field-map.js';
 import { columnsOf } from '../map-template.js';
 import type { BinaryColumn, BinaryForm } from './binary-rows.js';

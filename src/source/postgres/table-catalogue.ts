@@ -1,4 +1,4 @@
-import { CATALOGUED_TABLES_MAX } from '../../limits.js';
+import { CATALOGUED_TABLES_MAX } from '../../base/limits.js';
 import type { Database } from './database.js';
 
 /** A table with its keys, for a proposal of a query. */

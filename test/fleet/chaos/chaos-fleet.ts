@@ -8,7 +8,7 @@ import { type Head, readHead } from '../../../src/fleet/head.js';
 import { SigningKey } from '../../../src/fleet/keys.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
-import { testFolder } from '../../files/test-folder.js';
+import { testFolder } from '../../base/files/test-folder.js';
 import { type NatsServer, startNats } from '../../store/nats-server.js';
 import { events, writeKeys } from '../fleet.js';
 import { Machine } from './machine.js';

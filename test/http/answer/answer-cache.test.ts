@@ -1,6 +1,6 @@
 import { test } from 'tap';
+import { ANSWER_CACHE_ENTRY_BYTES_MAX } from '../../../src/base/limits.js';
 import { AnswerCache, type KnownAnswer } from '../../../src/http/answer/answer-cache.js';
-import { ANSWER_CACHE_ENTRY_BYTES_MAX } from '../../../src/limits.js';
 import { viewOfEvents } from '../../answer/reading.js';
 import { bearer, EVENTS, type Reply, ROOM, serve, setUp, viewsOf } from '../harness.js';
 

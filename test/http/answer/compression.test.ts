@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as zlib from 'node:zlib';
 import { type Test, test } from 'tap';
+import type { NormalisedEvent } from '../../../src/base/model/event.js';
 import { AnswerCache } from '../../../src/http/answer/answer-cache.js';
 import {
   type Coding,
@@ -10,7 +11,6 @@ import {
   tagWithCoding,
   tagWithoutCoding,
 } from '../../../src/http/answer/compression.js';
-import type { NormalisedEvent } from '../../../src/model/event.js';
 import { viewOfEvents } from '../../answer/reading.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 import { bearer, EVENTS, type Reply, serve, setUp, viewsOf } from '../harness.js';

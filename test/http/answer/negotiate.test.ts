@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { LIST_ENTRIES_MAX } from '../../../src/base/limits.js';
+import { FORMATS, LIST_FORMATS } from '../../../src/base/model/format.js';
 import { negotiateCoding } from '../../../src/http/answer/compression.js';
 import { matchedEntityTag } from '../../../src/http/answer/conditional.js';
 import {
@@ -9,8 +11,6 @@ import {
   negotiateFormat,
   prefersEventStream,
 } from '../../../src/http/answer/negotiate.js';
-import { LIST_ENTRIES_MAX } from '../../../src/limits.js';
-import { FORMATS, LIST_FORMATS } from '../../../src/model/format.js';
 
 test('Accept decides by quality, then specificity, then order', async (t) => {
   const cases: [accept: string | undefined, format: string | null][] = [

@@ -1,11 +1,11 @@
 /** Answers sent in one piece, bypassing Node's writing of heads, equal Node's own answers. */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
+import { DIRECT_HEAD_BYTES_MAX } from '../../../src/base/limits.js';
+import type { NormalisedEvent } from '../../../src/base/model/event.js';
 import { PLAIN_FIELDS } from '../../../src/http/answer/answer-fields.js';
 import { headText } from '../../../src/http/answer/respond.js';
 import type { LaneHandler, RequestHandler } from '../../../src/http/handler.js';
-import { DIRECT_HEAD_BYTES_MAX } from '../../../src/limits.js';
-import type { NormalisedEvent } from '../../../src/model/event.js';
 import { viewOfEvents } from '../../answer/reading.js';
 import { EVENTS, FIRST_MS, ROOM, serve, setUp, token, viewsOf } from '../harness.js';
 

@@ -4,12 +4,12 @@ import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
+import { HEADER_FIELDS_MAX } from '../../../src/base/limits.js';
 import { OriginFields } from '../../../src/http/answer/answer-fields.js';
 import type { LaneHandler } from '../../../src/http/handler.js';
 import type { Lane } from '../../../src/http/node/lane.js';
 import { refuseDirectly } from '../../../src/http/server/refusal.js';
 import { HttpServer, type HttpServerOptions } from '../../../src/http/server/server.js';
-import { HEADER_FIELDS_MAX } from '../../../src/limits.js';
 import { timeForAFault } from '../../waiting/until.js';
 import { serve, setUp, token } from '../harness.js';
 

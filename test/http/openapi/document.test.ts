@@ -10,10 +10,10 @@ import {
   FEED_PARAMETERS,
 } from '../../../src/answer/endpoint-parameters.js';
 import { PresentAccess } from '../../../src/auth/access.js';
-import { PARAMETER_FAULTS, PROBLEMS } from '../../../src/errors.js';
+import { PARAMETER_FAULTS, PROBLEMS } from '../../../src/base/errors.js';
+import { OUTPUT_FIELDS } from '../../../src/base/model/fields.js';
+import { FORMATS } from '../../../src/base/model/format.js';
 import { createOpenApiDocument } from '../../../src/http/openapi/document.js';
-import { OUTPUT_FIELDS } from '../../../src/model/fields.js';
-import { FORMATS } from '../../../src/model/format.js';
 import { bearer, type Client, EVENTS, serve, setUp, viewsOf } from '../harness.js';
 
 interface Operation {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';
+import { PARAMETER_FAULTS_MAX } from '../../../src/base/limits.js';
 import { formatQueryString, parseQueryString } from '../../../src/http/request/target.js';
-import { PARAMETER_FAULTS_MAX } from '../../../src/limits.js';
 
 test('a query is decoded into pairs, in order and with repeated names', async (t) => {
   const cases: [query: string, pairs: [string, string][]][] = [

@@ -2,10 +2,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { test } from 'tap';
+import {
+  PIPELINED_WAITING_MAX,
+  READERS_CUT_OFF_MANY,
+  REQUESTS_IN_FLIGHT_MAX,
+} from '../../../src/base/limits.js';
 import type { RequestHandler } from '../../../src/http/handler.js';
 import type { ConnectionBounds } from '../../../src/http/server/connections.js';
 import { HttpServer } from '../../../src/http/server/server.js';
-import { PIPELINED_WAITING_MAX, READERS_CUT_OFF_MANY, REQUESTS_IN_FLIGHT_MAX } from '../../../src/limits.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 
 const PATIENCE: ConnectionBounds = {

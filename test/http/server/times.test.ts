@@ -1,14 +1,14 @@
 /** node:http gets every limit, and each is enforced. */
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
-import { createBareServer, HttpServer } from '../../../src/http/server/server.js';
 import {
   CONNECTIONS_CHECKING_INTERVAL_MS,
   HEADERS_BYTES_MAX,
   HEADERS_TIMEOUT_MS,
   KEEP_ALIVE_TIMEOUT_MS,
   REQUEST_TIMEOUT_MS,
-} from '../../../src/limits.js';
+} from '../../../src/base/limits.js';
+import { createBareServer, HttpServer } from '../../../src/http/server/server.js';
 import { startNode } from '../../cli/lectern.js';
 import { until } from '../../waiting/until.js';
 

@@ -7,7 +7,7 @@ import threads from 'node:worker_threads';
 import { test } from 'tap';
 import { openTimetable } from '../../../src/index.js';
 import { SILENT_SECONDS } from '../../../src/refresh/thread/thread-pulse.js';
-import { testFolder } from '../../files/test-folder.js';
+import { testFolder } from '../../base/files/test-folder.js';
 
 /** Makes a thread wait for ever at the moment when it opens a file or sends a request. */
 const HANGING = `

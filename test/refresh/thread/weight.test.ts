@@ -1,5 +1,5 @@
 import { type Test, test } from 'tap';
-import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../../src/limits.js';
+import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../../src/base/limits.js';
 import { COLLECTION_BYTES, countAsTaken, Weight } from '../../../src/refresh/thread/weight.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 

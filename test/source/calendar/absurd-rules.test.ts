@@ -1,6 +1,6 @@
 /** Absurd rules end soon, even when all their events are delivered to the builder. */
 import { test } from 'tap';
-import { OCCURRENCES_MAX } from '../../../src/limits.js';
+import { OCCURRENCES_MAX } from '../../../src/base/limits.js';
 import { Normaliser, positionOf } from '../../../src/normalise/normalise.js';
 import { SnapshotBuilder } from '../../../src/snapshot/builder.js';
 import { RowIntake } from '../../../src/snapshot/row-intake.js';

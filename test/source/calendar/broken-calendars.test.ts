@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { LecternError } from '../../../src/errors.js';
-import { CALENDAR_KEPT_BYTES_MAX, RECORD_BYTES_MAX } from '../../../src/limits.js';
+import { LecternError } from '../../../src/base/errors.js';
+import { CALENDAR_KEPT_BYTES_MAX, RECORD_BYTES_MAX } from '../../../src/base/limits.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { FieldTable } from '../../../src/source/field-map.js';
 import { sniff } from '../../../src/source/formats/read-records.js';

@@ -5,7 +5,7 @@ import {
   CALENDAR_STEPS_MAX,
   EVENT_STEPS_MAX,
   NAME_UNITS_MAX,
-} from '../../../src/limits.js';
+} from '../../../src/base/limits.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { WAITING_BYTES_MAX } from '../../../src/source/calendar/kept-events.js';

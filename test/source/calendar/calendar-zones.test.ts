@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
-import { CALENDAR_STEPS_MAX } from '../../../src/limits.js';
-import { Zone } from '../../../src/model/zone.js';
+import { CALENDAR_STEPS_MAX } from '../../../src/base/limits.js';
+import { Zone } from '../../../src/base/model/zone.js';
 import {
   CalendarZone,
   RuledZone,

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
-import type { RecordPosition, Rejection } from '../../../src/model/event.js';
-import type { ReadRules } from '../../../src/model/read-rules.js';
+import type { RecordPosition, Rejection } from '../../../src/base/model/event.js';
+import type { ReadRules } from '../../../src/base/model/read-rules.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { LoadNotes } from '../../../src/source/load-notes.js';
 import { rawTable } from '../collect.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
-import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
+import { derivedIdentifier } from '../../../src/base/model/derived-identifier.js';
 import { SLOW, size } from '../../hard/size.js';
 import { localOf, type OracleSet, servedOf } from '../../oracle/recurrence-sets.js';
 import { type OracleRule, occurrenceAt, occurrencesOf, ruleText } from '../../oracle/recurrences.js';

@@ -1,6 +1,6 @@
 /** The values made from the properties of an event. */
 import { test } from 'tap';
-import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
+import { derivedIdentifier } from '../../../src/base/model/derived-identifier.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
 import { FieldTable } from '../../../src/source/field-map.js';
 import { calendarOf, eventOf, readCalendar } from './calendars.js';

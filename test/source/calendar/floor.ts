@@ -1,6 +1,6 @@
 /** What expansions of rules are measured against. */
-import { OCCURRENCES_MAX } from '../../../src/limits.js';
-import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
+import { OCCURRENCES_MAX } from '../../../src/base/limits.js';
+import { derivedIdentifier } from '../../../src/base/model/derived-identifier.js';
 
 /** Means 50 ms: the floor took 8.4 to 10 ms of processor time where this was written. */
 export const RATIO_MAX = 6;

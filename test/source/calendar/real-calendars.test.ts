@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import ICAL from 'ical.js';
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
-import { derivedIdentifier } from '../../../src/model/derived-identifier.js';
+import { derivedIdentifier } from '../../../src/base/model/derived-identifier.js';
 import { fileSource } from '../../../src/source/file.js';
 import { collect } from '../collect.js';
 import { readCalendar } from './calendars.js';

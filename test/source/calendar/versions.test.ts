@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import type { ReadRules } from '../../../src/model/read-rules.js';
+import type { ReadRules } from '../../../src/base/model/read-rules.js';
 import { openHere } from '../../app/open-here.js';
-import { testFolder } from '../../files/test-folder.js';
+import { testFolder } from '../../base/files/test-folder.js';
 import { calendarOf, readCalendar } from './calendars.js';
 
 const WINDOW = { from: '2026-09-01', to: '2027-02-01' };

@@ -4,7 +4,7 @@ import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { Packr } from 'msgpackr';
 import { test } from 'tap';
-import type { RecordPosition } from '../../../src/model/event.js';
+import type { RecordPosition } from '../../../src/base/model/event.js';
 import { JsonArrayReader } from '../../../src/source/formats/json-array.js';
 import { MessagePackReader } from '../../../src/source/formats/messagepack.js';
 import { NdjsonReader } from '../../../src/source/formats/ndjson.js';

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { LecternError } from '../../../src/errors.js';
-import type { FieldMap } from '../../../src/model/read-rules.js';
+import { LecternError } from '../../../src/base/errors.js';
+import type { FieldMap } from '../../../src/base/model/read-rules.js';
+import { PLAIN } from '../../../src/base/structures/row.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { FieldTable } from '../../../src/source/field-map.js';
 import { CsvReader } from '../../../src/source/formats/csv.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RowSink, Source } from '../../../src/source/source.js';
-import { PLAIN } from '../../../src/structures/row.js';
 import { runs } from '../../hard/size.js';
 import { linesOf, type Style, writeCsv } from '../../oracle/csv.js';
 import { collectBytes, inPieces, overwrite } from '../collect.js';

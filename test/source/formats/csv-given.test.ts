@@ -1,6 +1,6 @@
 /** CSV whose delimiter and header the rules give, or that are guessed. */
 import { test } from 'tap';
-import type { ReadRules } from '../../../src/model/read-rules.js';
+import type { ReadRules } from '../../../src/base/model/read-rules.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { ReadSummary } from '../../../src/source/source.js';
 

@@ -1,8 +1,8 @@
 /** CSV: delimiters, quotes and line ends, with bytes cut anywhere, and bad input. */
 import assert from 'node:assert/strict';
 import { test } from 'tap';
-import { CSV_COLUMNS_MAX, RECORD_BYTES_MAX } from '../../../src/limits.js';
-import type { Rejection } from '../../../src/model/event.js';
+import { CSV_COLUMNS_MAX, RECORD_BYTES_MAX } from '../../../src/base/limits.js';
+import type { Rejection } from '../../../src/base/model/event.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RowSink } from '../../../src/source/source.js';
 import { collectGarbage } from '../../http/collect-garbage.js';

@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { encode } from '@msgpack/msgpack';
 import fc from 'fast-check';
 import { test } from 'tap';
-import type { IdentifierMode } from '../../../src/model/event.js';
-import type { FieldMap } from '../../../src/model/read-rules.js';
+import type { IdentifierMode } from '../../../src/base/model/event.js';
+import type { FieldMap } from '../../../src/base/model/read-rules.js';
+import { PLAIN } from '../../../src/base/structures/row.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RowSink, Source } from '../../../src/source/source.js';
-import { PLAIN } from '../../../src/structures/row.js';
 import { runs } from '../../hard/size.js';
 import { overwrite } from '../collect.js';
 

@@ -1,8 +1,8 @@
 /** NDJSON and JSON arrays: damage, positions and sizes. */
 import fc from 'fast-check';
 import { test } from 'tap';
-import { READ_CHUNK_BYTES, RECORD_BYTES_MAX } from '../../../src/limits.js';
-import { findJsonFault, placeOf } from '../../../src/model/json-fault.js';
+import { READ_CHUNK_BYTES, RECORD_BYTES_MAX } from '../../../src/base/limits.js';
+import { findJsonFault, placeOf } from '../../../src/base/model/json-fault.js';
 import { collectBytes, failureOf } from '../collect.js';
 
 const values = (read: Awaited<ReturnType<typeof collectBytes>>): unknown[] =>

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
-import type { NormalisedEvent, Rejection, RejectionCode } from '../../../src/model/event.js';
+import type { NormalisedEvent, Rejection, RejectionCode } from '../../../src/base/model/event.js';
 import { isRejection, Normaliser } from '../../../src/normalise/normalise.js';
 import { fileSource } from '../../../src/source/file.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';

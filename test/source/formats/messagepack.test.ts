@@ -1,7 +1,7 @@
 import { encode } from '@msgpack/msgpack';
 import { Packr } from 'msgpackr';
 import { test } from 'tap';
-import { RECORD_BYTES_MAX } from '../../../src/limits.js';
+import { RECORD_BYTES_MAX } from '../../../src/base/limits.js';
 import { collectBytes, failureOf } from '../collect.js';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');

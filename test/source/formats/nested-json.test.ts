@@ -1,7 +1,7 @@
 /** JSON documents whose records a JSONata expression gives. */
 import { test } from 'tap';
-import { RECORDS_BYTES_MAX } from '../../../src/limits.js';
-import type { ReadRules } from '../../../src/model/read-rules.js';
+import { RECORDS_BYTES_MAX } from '../../../src/base/limits.js';
+import type { ReadRules } from '../../../src/base/model/read-rules.js';
 import { FieldTable } from '../../../src/source/field-map.js';
 import { NestedJsonReader, recordsFault } from '../../../src/source/formats/nested-json.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';

@@ -1,6 +1,6 @@
 import { test } from 'tap';
-import { LecternError } from '../../../src/errors.js';
-import { CLIENT_TOKEN_BACK_OFF_MS_MAX } from '../../../src/limits.js';
+import { LecternError } from '../../../src/base/errors.js';
+import { CLIENT_TOKEN_BACK_OFF_MS_MAX } from '../../../src/base/limits.js';
 import { ClientToken, type GrantedToken } from '../../../src/source/http/client-token.js';
 import { type Answer, shown, startUpstream } from './upstream.js';
 

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { UPSTREAM_REDIRECTS_MAX } from '../../../src/limits.js';
+import { UPSTREAM_REDIRECTS_MAX } from '../../../src/base/limits.js';
 import { httpSource } from '../../../src/source/http.js';
 import { collect, failureOf } from '../collect.js';
 import { CERTIFICATE } from './certificate.js';

@@ -1,7 +1,7 @@
 /** Weekly patterns as a load reads them: from bytes to events. */
 import fc from 'fast-check';
 import { test } from 'tap';
-import type { ReadRules, Term, WeeklyPattern } from '../../../src/model/read-rules.js';
+import type { ReadRules, Term, WeeklyPattern } from '../../../src/base/model/read-rules.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { recordChunks } from '../../../src/refresh/thread/record-chunks.js';
 import { runTaskHere } from '../../../src/refresh/thread/task.js';

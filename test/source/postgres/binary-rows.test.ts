@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { InstantTexts } from '../../../src/model/instant-texts.js';
+import { InstantTexts } from '../../../src/base/model/instant-texts.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { isSameImage } from '../../../src/snapshot/image.js';
 import { FieldTable } from '../../../src/source/field-map.js';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { type Test, test } from 'tap';
+import { RECORD_BYTES_MAX } from '../../../src/base/limits.js';
 import { openTimetable, type Timetable } from '../../../src/index.js';
-import { RECORD_BYTES_MAX } from '../../../src/limits.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import { until } from '../../waiting/until.js';

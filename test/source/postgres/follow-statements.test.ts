@@ -1,6 +1,6 @@
 /** If a table cannot be followed, the message has statements. PostgreSQL accepts them, and then the table is followed. */
 import { test } from 'tap';
-import type { ReadRules } from '../../../src/model/read-rules.js';
+import type { ReadRules } from '../../../src/base/model/read-rules.js';
 import { Database } from '../../../src/source/postgres/database.js';
 import { describeRows } from '../../../src/source/postgres/described-rows.js';
 import { planFollowing } from '../../../src/source/postgres/follow-plan.js';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
+import type { IdentifierMode } from '../../../src/base/model/event.js';
+import type { FieldMap } from '../../../src/base/model/read-rules.js';
 import type { Timetable } from '../../../src/index.js';
-import type { IdentifierMode } from '../../../src/model/event.js';
-import type { FieldMap } from '../../../src/model/read-rules.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { Database } from '../../../src/source/postgres/database.js';
 import { describeRows, jsonOf } from '../../../src/source/postgres/described-rows.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type Test, test } from 'tap';
-import type { LecternError } from '../../../src/errors.js';
+import type { LecternError } from '../../../src/base/errors.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
 import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { FIELDS } from '../../../src/model/fields.js';
+import { FIELDS } from '../../../src/base/model/fields.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { isSameImage, type SnapshotImage } from '../../../src/snapshot/image.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';

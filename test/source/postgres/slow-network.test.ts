@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';
+import { FOLLOWED_SILENT_MS_MAX } from '../../../src/base/limits.js';
 import { openTimetable, type Timetable } from '../../../src/index.js';
-import { FOLLOWED_SILENT_MS_MAX } from '../../../src/limits.js';
 import { until } from '../../waiting/until.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
 
