@@ -19,7 +19,7 @@ import type { Publication } from '../refresh/keeper.js';
 import type { Loader } from '../refresh/loader.js';
 import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
 import { withinTime } from '../store/silent-reads.js';
-import type { Store } from '../store/store.js';
+import type { HashedObject, Store } from '../store/store.js';
 
 import { followingChanges, type Head, readHead, withoutContent } from './head.js';
 import { ImageObjects, type ToAnnounce } from './image-objects.js';
@@ -385,7 +385,7 @@ export class StoreCleaner {
       ...keptOf(heads, this.#clock()),
       ...[head, pinned].filter((each) => each !== null),
     ]);
-    const kept = new Set([...keptHeads].flatMap((each) => objectsOf(each, head)));
+    const kept = new Set([...keptHeads].flatMap((each) => objectsOf(each, head).map(({ hash }) => hash)));
     for (const [key, each] of announced) if (each === null || !keptHeads.has(each)) await store.remove(key);
     // The images of unread records must stay. The next cleanings read these records in place of the removed ones.
     if (unread > 0) return;
@@ -447,13 +447,9 @@ function isWhole(head: Head): boolean {
 }
 
 /** The objects that a replica may need for an image. Only the head's own list has changes before the image file. */
-function objectsOf(head: Head, present: Head | null): readonly string[] {
+function objectsOf(head: Head, present: Head | null): readonly HashedObject[] {
   const changes = head.sequence === present?.sequence ? head.changes : followingChanges(head);
-  return [
-    head.hash,
-    ...changes.map(({ hash }) => hash),
-    ...(head.history === null ? [] : [head.history.hash]),
-  ];
+  return [head, ...changes, ...(head.history === null ? [] : [head.history])];
 }
 
 /**
@@ -589,10 +585,16 @@ export class ObjectChecks {
 
   async #check(head: Head): Promise<void> {
     try {
-      for (const each of objectsOf(head, null)) {
+      for (const { hash, bytes } of objectsOf(head, null)) {
         const digest = createHash('sha256');
-        for await (const chunk of (await this.#store.get(each)) ?? []) digest.update(chunk);
-        if (digest.digest('hex') !== each) throw new Error('it has other bytes');
+        let bytesLeft = bytes;
+        for await (const chunk of (await this.#store.get(hash)) ?? []) {
+          bytesLeft -= chunk.length;
+          // Otherwise a file without an end would be read for ever.
+          if (bytesLeft < 0) break;
+          digest.update(chunk);
+        }
+        if (bytesLeft !== 0 || digest.digest('hex') !== hash) throw new Error('it has other bytes');
       }
     } catch {
       // An image that cannot be read is stored again.

@@ -31,6 +31,7 @@ import {
   type StoredBytes,
   type StoredObject,
   type StoredRecord,
+  UNUSABLE,
 } from './store.js';
 
 /** Digits of a revision in a file name. */
@@ -47,8 +48,6 @@ const OWN = /^[\w-][\w.-]*(?<!\.tmp)$/;
 const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
 /** Temporary files of crashed writers. */
 const TEMPORARY_MS_MAX = 3_600_000;
-/** The text that is read in place of a file that is not a record. No reader accepts it, and the next write replaces it. */
-const UNUSABLE = 'not a record';
 /** Error codes of files that are not records. Errors of the store itself have other codes, such as EIO and ESTALE. */
 const UNUSABLE_CODES = new Set<unknown>([null, 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ENOTDIR']);
 /** Time between two looks of a watch. System notifications would not tell of the writes of other machines. */

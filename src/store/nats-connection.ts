@@ -193,7 +193,6 @@ class OwnSockets {
 const NEW_LINE = 10;
 /** MSG and HMSG, in either case. */
 const IS_MESSAGE = /^h?msg\s/i;
-const END_BYTES = 2;
 /** The client answers a PING and parses an INFO. An honest server sends a few of them a minute. */
 const CONTROL_COST = 500;
 
@@ -207,6 +206,8 @@ export class NatsGuard {
   #lineBytes = 0;
   /** Bytes of the present message that have not come. */
   #left = 0;
+  /** Whether the next line ends a message, and so must be empty: else the client would read on where this guard does not. */
+  #isEnd = false;
   #operationsLeft: number = STORE_OPERATIONS_MAX;
   #spentMs: number;
 
@@ -239,13 +240,19 @@ export class NatsGuard {
     const line = Buffer.concat(this.#line).toString('latin1');
     this.#line = [];
     this.#lineBytes = 0;
+    if (this.#isEnd) {
+      this.#isEnd = false;
+      if (line !== '\r\n') throw new Error('the server sent a message that is longer than it says');
+      return;
+    }
     const isMessage = IS_MESSAGE.test(line);
     this.#spend(isMessage ? 1 : CONTROL_COST);
     if (!isMessage) return;
     const bytes = Number(line.trimEnd().split(/\s/).at(-1));
     if (!(bytes <= STORE_MESSAGE_BYTES_MAX))
       throw new Error(`the server sent a message of more than ${STORE_MESSAGE_BYTES_MAX} bytes`);
-    this.#left = bytes + END_BYTES;
+    this.#left = bytes;
+    this.#isEnd = true;
   }
 
   /** Allows STORE_OPERATIONS_MAX operations at once, and as many each second. */

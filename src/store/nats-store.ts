@@ -13,6 +13,7 @@ import {
   type StoredBytes,
   type StoredObject,
   type StoredRecord,
+  UNUSABLE,
 } from './store.js';
 import type { NatsPlace } from './store-address.js';
 
@@ -140,9 +141,9 @@ export class NatsStore implements Store {
 
   async read(key: string): Promise<StoredRecord | null> {
     const entry = await this.#read(({ records }) => records.get(key), null);
-    return entry === null || entry.operation !== 'PUT'
-      ? null
-      : { text: entry.string(), revision: entry.revision };
+    if (entry === null || entry.operation !== 'PUT') return null;
+    const isRecord = entry.value.length <= STORE_RECORD_BYTES_MAX;
+    return { text: isRecord ? entry.string() : UNUSABLE, revision: entry.revision };
   }
 
   async swap(key: string, text: string, revision: number | null): Promise<number | null> {

@@ -11,6 +11,12 @@ export interface StoredRecord {
 }
 
 /**
+ * The text that is read in place of something that is not a record, or has more than STORE_RECORD_BYTES_MAX. No reader
+ * accepts it, and the next write replaces it.
+ */
+export const UNUSABLE = 'not a record';
+
+/**
  * What to do if there is no store. `make`: make one. `fail`: throw, because the address may be mistyped. A store
  * that was found once is made again in both cases.
  */

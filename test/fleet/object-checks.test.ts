@@ -72,3 +72,25 @@ test('reports of a fault lead to one read of an image in five minutes, and annou
   rmSync(join(share, 'images', hash));
   t.notOk(await look(false), 'a missing image');
 });
+
+test('an object that goes on behind its announced length is bad, and is not read on', async (t) => {
+  const [image, change] = [Buffer.from('an image'), Buffer.from('a change')];
+  const [hash, other] = [image, change].map((each) => createHash('sha256').update(each).digest('hex'));
+  let chunks = 0;
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    // Bounded, so that the test ends even if all is read.
+    for (; chunks < 1000; chunks++) yield change;
+  }
+  const store = {
+    bytesOf: async () => image.length,
+    get: async (name: string) => (name === hash ? [image] : endless()),
+  } as unknown as Store;
+  let told = 0;
+  const checks = new ObjectChecks(store, () => told++);
+  const changes = [{ from: 1, hash: other, bytes: change.length }];
+  const head = { hash, bytes: image.length, changes, contained: 0, history: null } as unknown as Head;
+  await checks.isGood(head, true);
+  await checks.settled();
+  t.equal(told, 1);
+  t.equal(chunks, 1);
+});

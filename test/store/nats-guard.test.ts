@@ -100,6 +100,9 @@ test('the guard lets through what an honest server sends, in pieces of any size'
     Buffer.from(`MSG a 1 ${STORE_MESSAGE_BYTES_MAX + 1}\r\n`),
     Buffer.from('HMSG a 1 12 many\r\n'),
     Buffer.from('PING\r\n'.repeat(101)),
+    // The client would take what follows for a message of 60 MB.
+    Buffer.from('MSG a 1 1\r\na\nMSG a 1 60000000\r\n'),
+    Buffer.from('MSG a 1 1\r\nab\r\n'),
   ]) {
     t.throws(() => new NatsGuard(() => 0).check(line), /^the server sent/);
   }

@@ -2,10 +2,11 @@ import { mkdirSync, promises, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join, resolve } from 'node:path';
 import { type Test, test } from 'tap';
+import { STORE_RECORD_BYTES_MAX } from '../../src/base/limits.js';
 import { NatsLink } from '../../src/store/nats-connection.js';
 import { NatsStore } from '../../src/store/nats-store.js';
 import { openStore } from '../../src/store/open-store.js';
-import type { Store } from '../../src/store/store.js';
+import { type Store, UNUSABLE } from '../../src/store/store.js';
 import { type NatsPlace, storeAddress, storePlaceOf } from '../../src/store/store-address.js';
 import { testFolder } from '../base/files/test-folder.js';
 import { timeForAFault, until } from '../waiting/until.js';
@@ -193,6 +194,26 @@ test('removed objects and records leave nothing in NATS', { skip: NATS_MISSING }
     await store.remove(`replica.${n}`);
   }
   t.strictSame(await messages(), [0, 0]);
+});
+
+test('a record in NATS that is longer than a record may be counts as malformed, and is replaced', {
+  skip: NATS_MISSING,
+}, async (t) => {
+  const server = await startNats(join(testFolder(t), 'nats'));
+  t.teardown(() => server.stop());
+  const link = new NatsLink(new URL(server.address()), 'timetable', 'the store');
+  const store = openStore(server.address(), 'make');
+  t.teardown(() => Promise.all([store.close(), link.close()]));
+  await store.swap('pin', 'first', null);
+  const { records } = await link.open();
+  for (const [bytes, isRecord] of [
+    [STORE_RECORD_BYTES_MAX, true],
+    [STORE_RECORD_BYTES_MAX + 1, false],
+  ] as const) {
+    await records.put('pin', '1'.repeat(bytes));
+    t.equal((await store.read('pin'))?.text, isRecord ? '1'.repeat(bytes) : UNUSABLE);
+  }
+  t.type(await store.swap('pin', 'next', (await store.read('pin'))?.revision ?? null), 'number');
 });
 
 test('a folder ignores files of other programs', async (t) => {
