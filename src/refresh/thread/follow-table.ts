@@ -9,9 +9,16 @@ import { taskFailureOf } from './task-failure.js';
 export function followTable({ source, rules }: FollowTask, port: MessagePort): void {
   const tell = (message: FromFollower): void => port.postMessage(message);
   const tellState = (): void => tell({ kind: 'alive', state: follower.state, heap: ownHeap() });
+  let isTelling = false;
   const follower = new PostgresFollower(source, rules, () => {
-    tellState();
-    tell({ kind: 'changed' });
+    if (isTelling) return;
+    isTelling = true;
+    // One message for all commits that came together: a server may send more than the main thread can take.
+    setImmediate(() => {
+      isTelling = false;
+      tellState();
+      tell({ kind: 'changed' });
+    });
   });
   /** The whole loads that are still running. */
   const whole = new Map<number, Extract<FollowedLoad, { readonly whole: unknown }>>();

@@ -99,6 +99,37 @@ test('a fault in the stream of changes is reported, and the table is followed ag
   t.match(describeHealth(timetable, ''), { source: { followed: { lastCommit: /Z$/, lagSeconds: 0 } } });
 });
 
+test('a flood of commits reaches the service as a few messages', { skip }, async (t) => {
+  const server = await followed(t);
+  const [{ oid = 0 } = {}] = await server.sql<{ oid: number }>("SELECT 'events'::regclass::oid::int AS oid");
+  const { url, send } = await intruder(t, server.port);
+  const databases = new DatabaseThread({ kind: 'postgres', url, table: 'events', follow: true }, RULES);
+  let asked = 0;
+  const watch = databases.watch(() => asked++);
+  t.teardown(() => watch.close());
+  const { signal } = new AbortController();
+  const first = await databases.next({ previous: null, served: null, signal });
+  if (!('whole' in first)) throw new Error('the first load reads the table whole');
+  await first.end(true);
+  const key = Buffer.concat([Buffer.from('\x01id\0'), int32(2950), int32(-1)]);
+  const id = '00000000-0000-4000-8000-000000000001';
+  const commit = (atMs: number): Buffer => {
+    const at = Buffer.alloc(8);
+    at.writeBigInt64BE(BigInt(atMs) * 1000n);
+    return Buffer.concat([
+      logData('B', Buffer.alloc(16), int32(7)),
+      logData('I', int32(oid), 'N', int16(1), 't', int32(id.length), id),
+      logData('C\0', Buffer.alloc(16), at),
+    ]);
+  };
+  const commits = 3000;
+  send(logData('R', int32(oid), 'public\0events\0d', int16(1), key));
+  send(Buffer.concat(Array.from({ length: commits }, (_, n) => commit(n + 1))));
+  const sinceMs = Date.UTC(2000, 0, 1);
+  await until(() => databases.state?.lastCommitMs === sinceMs + commits);
+  t.ok(asked > 0 && asked < commits / 10, `${asked} messages`);
+});
+
 test('a load that ends after its thread was closed starts no other thread', { skip }, async (t) => {
   const url = (await followed(t)).url();
   const databases = new DatabaseThread({ kind: 'postgres', url, table: 'events', follow: true }, RULES);
