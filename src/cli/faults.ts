@@ -45,7 +45,7 @@ export function logFailure(log: Pick<Logger, 'fatal'>, error: unknown, message: 
 
 /** Prints the text as one line, even if it has several lines. */
 export function writeError(text: string): void {
-  process.stderr.write(`${printable(text.replace(/\s*[\r\n]+\s*/g, ' ').trim())}\n`);
+  process.stderr.write(`${printable(text.replace(/(?<!\s)\s*[\r\n]\s*/g, ' ').trim())}\n`);
 }
 
 /**

@@ -65,9 +65,32 @@ function records(bytes: number, one: (bytes: number, n: number) => string): stri
   return Array.from({ length: count }, (_, n) => one(bytes / count, n)).join('');
 }
 
+/** Lessons of every Monday, with one part that is hostile. */
+function pattern(name: string, part: string, text: (bytes: number) => string): HostileSource {
+  const lesson = { day: 'Mon', start: '09:00', end: '10:00', weeks: '1-3' };
+  return {
+    name: `pattern: ${name}`,
+    rules: {
+      identifiers: 'derived',
+      timeZone: 'Europe/Berlin',
+      terms: { autumn: { firstDay: '2026-09-28', weeks: 12 } },
+      when: { day: 'day', start: 'start', end: 'end', weeks: 'weeks' },
+    },
+    make: (b) =>
+      Buffer.from(records(b, (b) => `${JSON.stringify({ title: 'A', ...lesson, [part]: `${text(b)}x` })}\n`)),
+  };
+}
+
 const DAILY = 'RRULE:FREQ=HOURLY;COUNT=10000\r\n';
 
 export const HOSTILE: readonly HostileSource[] = [
+  pattern('weeks of marks', 'weeks', (b) => repeated(b, MARKS)),
+  pattern('weeks of spaces', 'weeks', (b) => `1${repeated(b, ' ')}`),
+  pattern('a day of marks', 'day', (b) => repeated(b, MARKS)),
+  pattern('a day of letters', 'day', (b) => repeated(b, 'TU')),
+  pattern('a start of spaces', 'start', (b) => `9${repeated(b, ' ')}`),
+  pattern('a start of line breaks', 'start', (b) => `9${repeated(b, ' \n')}`),
+  pattern('a start of words', 'start', (b) => `9${repeated(b, ' to ')}`),
   {
     name: 'ndjson: a title of combining marks',
     make: (b) => Buffer.from(records(b, (b) => line({ title: repeated(b, MARKS) }))),
@@ -387,6 +410,10 @@ export const HOSTILE: readonly HostileSource[] = [
         `id,${Array.from({ length: 999 }, (_, n) => `c${n}`).join(',')}\n${repeated(b, `1,${','.repeat(998)}\n`)}`,
       ),
   },
+  {
+    name: 'csv: a header that begins with a time',
+    make: (b) => Buffer.from(records(b, (b) => `id,title,time,10:00${repeated(b, ' ')}x\n`)),
+  },
   { name: 'csv: sep', make: (b) => Buffer.from(`sep=;\n${repeated(b, 'a;b\n')}`) },
   {
     name: 'csv: one-byte pieces',
@@ -507,6 +534,10 @@ export const HOSTILE: readonly HostileSource[] = [
           ),
         ),
       ),
+  },
+  {
+    name: 'calendar: an organizer of at signs',
+    make: (b) => calendar(records(b, (b, n) => event(n, `ORGANIZER;CN="${repeated(b, '@')} x":a\r\n`))),
   },
   {
     name: 'calendar: many parameters',

@@ -199,7 +199,7 @@ function rangeOf({ parameters }: ContentLine): string | undefined {
 }
 
 /** What programs write as a name where they know only an address: `mailto`, `:mailto`, the address itself. */
-const NO_NAME = /^\s*$|^:?mailto\b|^\S+@\S+$/i;
+const NO_NAME = /^\s*$|^:?mailto\b|^[^\s@]+@\S+$/i;
 
 /** The name of the person, or the address if there is no name. */
 export function personOf({ parameters, value }: ContentLine): string {

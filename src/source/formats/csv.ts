@@ -381,7 +381,7 @@ const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?!\d)/;
 /** A time of day, or a range. */
-const TIME = /^\d{1,2}[:.]\d\d(?::\d\d)?\s*(?:[ap]\.?m\.?)?(?:$|\s*[-\u2013/]\s*\d{1,2}[:.]\d\d)/i;
+const TIME = /^\d{1,2}[:.]\d\d(?::\d\d)?(?:\s*[ap]\.?m\.?)?(?:$|\s*[-\u2013/]\s*\d{1,2}[:.]\d\d)/i;
 const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
 
 /** A cell that is data and no name of a column; null if all may be names. */

@@ -19,7 +19,8 @@ export const WEEKDAYS = [
 const COMMON_LANGUAGES = 'en de fr es pt it nl pl cs uk ru sv tr he zh zh-Hant ja'.split(' ');
 /** The letters of North American timetables, where R is Thursday and U is Sunday. */
 const LETTERS = ['m', 't', 'w', 'r', 'f', 's', 'u'];
-const LETTER_WORDS = /^(?:M|T[uhUH]?|W|R|F|S[auAU]?|U){2,}$/;
+/** TU and SU can be read in two ways, so the number of letters is bounded: seven days of two. */
+const LETTER_WORDS = /^(?!.{15})(?:M|T[uhUH]?|W|R|F|S[auAU]?|U){2,}$/s;
 const LETTER_WORD = /T[uhUH]|S[auAU]|[A-Z]/g;
 /** Names that Intl does not give. */
 const MORE_NAMES: Readonly<Record<string, readonly (readonly [name: string, day: number])[]>> = {
@@ -31,6 +32,8 @@ const MORE_NAMES: Readonly<Record<string, readonly (readonly [name: string, day:
 };
 const A_MONDAY_MS = Date.UTC(2024, 0, 1);
 const PREFIX_UNITS_MIN = 2;
+/** The longest name has 20 letters. Accents may take further units. */
+const NAME_UNITS_MAX = 64;
 
 /** What a text means, by its reading: a language, LETTERS_READING, or the number from which days are counted. */
 export type Meanings = ReadonlyMap<string, number>;
@@ -119,6 +122,7 @@ function everyLanguage(): string[] {
 
 /** The meanings of one name; undefined if no language has it, or none of the common ones. */
 function meaningsOf(text: string, isCommon = false): Meanings | undefined {
+  if (text.length > NAME_UNITS_MAX) return undefined;
   const plain = plainOf(text);
   commonNames ??= namesOf(COMMON_LANGUAGES);
   const common = commonNames.get(plain);

@@ -1,6 +1,6 @@
 /** The weeks of a lesson as people write them: `1-6, 8-12`, `odd`, `[1, 2, 3]`. */
 import { TERM_WEEKS_MAX } from '../../base/limits.js';
-import { quoteEscaped } from '../../base/model/text.js';
+import { normaliseText, quoteEscaped, textFault } from '../../base/model/text.js';
 import { DAY_MS, parseDate } from '../../base/model/time.js';
 import { isNothing } from '../map-value.js';
 
@@ -33,7 +33,8 @@ const PARITY_WORDS: readonly (readonly [words: RegExp, parity: number])[] = [
   ],
 ];
 const WEEK_WORDS = /(?<!\p{L})(?:weeks?|wks?|weken|wochen?|semaines?|semanas?)(?!\p{L})\.?|[周週第]/gu;
-const DASH = /\s*[\p{Pd}\u2212~]\s*/gu;
+/** A match begins only where white space begins, so that the search takes linear time. */
+const DASH = /(?<!\s)\s*[\p{Pd}\u2212~]\s*/gu;
 const ITEM = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 
 /** @returns the weeks, or a clause on the fault */
@@ -41,7 +42,9 @@ export function parseWeeks(given: string): Weeks | string {
   const text = given.trim();
   if (isNothing(text)) return ALL;
   if (text.startsWith('[') || text.startsWith('{')) return weeksOfJson(text);
-  let rest = text.toLowerCase().normalize('NFC');
+  const plain = normaliseText(text);
+  if (plain === null) return `it ${textFault(text)}`;
+  let rest = plain.toLowerCase();
   let parity: number | null = null;
   for (const [words, each] of PARITY_WORDS) {
     if (parity !== null || !words.test(rest)) continue;
