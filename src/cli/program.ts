@@ -10,15 +10,14 @@ import { suggest } from '../base/model/suggest.js';
 import { VERSION } from '../base/version.js';
 import type { ReadingSettings, ServiceOptions } from '../options/option-types.js';
 import { checkValue, resolveReading } from '../options/resolve.js';
-import type { Setting } from '../options/setting.js';
+import { type CommandName, type Setting, shownDefault, variableOf } from '../options/setting.js';
 import { COMMAND_READING_SETTINGS, SETTINGS, settingsOfCommand } from '../options/table.js';
 import { isPostgresAddress } from '../source/postgres/postgres-address.js';
+import type { ChannelAction } from './channel-command.js';
 import type { ExportOptions } from './export-command.js';
 import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
 import type { GenerateOptions } from './generate.js';
 import type { QueryProposal } from './propose-query.js';
-import { hasFlag, toOption, valuesOf } from './setting-options.js';
-import { addStoreCommands } from './store-commands.js';
 
 /**
  * Resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. Each command is imported when it runs, so
@@ -98,15 +97,79 @@ function addServe(program: Command, exit: (code: number) => void): void {
     .argument(
       '[source...]',
       `${SOURCE}; or an http(s) or postgres address; several sources are merged by id, and the later source wins; or one store, nats://host:4222/name or folder:///path`,
-    );
-  const settings = [...settingsOfCommand('serve').values()];
-  for (const setting of settings.filter(hasFlag)) serve.addOption(toOption(setting));
-  serve
-    .addHelpText('after', SERVE_HELP)
-    .action(async (source: readonly string[], parsed: Record<string, unknown>) => {
-      const { serve: runServe } = await import('./serve-command.js');
-      exit(await runServe({ ...valuesOf(settings, parsed), source } as unknown as ServiceOptions));
+    )
+    .addHelpText('after', SERVE_HELP);
+  addSettings(serve, 'serve', async (given) => {
+    const { serve: runServe } = await import('./serve-command.js');
+    exit(await runServe(given as unknown as ServiceOptions));
+  });
+}
+
+/** The settings of a command that goes on until a signal. */
+function addSettings(
+  command: Command,
+  name: CommandName,
+  run: (given: Record<string, unknown>) => Promise<void>,
+): void {
+  const settings = [...settingsOfCommand(name).values()];
+  for (const setting of settings.filter(hasFlag)) command.addOption(toOption(setting));
+  command.action((source: readonly string[], parsed: Record<string, unknown>) =>
+    run({ ...valuesOf(settings, parsed), source }),
+  );
+}
+
+/** Commands for many machines: `publish` and `channel`. */
+function addStoreCommands(program: Command, exit: (code: number) => void): void {
+  const publish = program
+    .command('publish')
+    .summary('load a timetable and announce it to replicas')
+    .description(
+      'Loads a timetable, and announces each accepted snapshot in a store. Replicas serve it: lectern serve nats://host:4222/name. ' +
+        'If several publishers run, only one announces; if it fails, another takes over within 10 s.',
+    )
+    .argument('<source...>', 'like those of lectern serve')
+    .addHelpText('after', PUBLISH_HELP);
+  addSettings(publish, 'publish', async (given) => {
+    const { publish: runPublish } = await import('./publish-command.js');
+    exit(await runPublish(given));
+  });
+
+  const channel = program
+    .command('channel')
+    .summary('show and choose the image that replicas serve')
+    .description('Shows which image the replicas of a store serve, and chooses it.');
+  channel
+    .command('keys')
+    .description('make a pair of keys: NAME.key for the publishers, NAME.pub for the replicas')
+    .argument('[name]', 'path and name of the files, without an ending', 'publisher')
+    .action(async (name: string) => {
+      const { makeKeys } = await import('./channel-command.js');
+      makeKeys(name);
     });
+  addAction(channel, 'status', 'print the head, the images, the publisher and the replicas', false).option(
+    '--json',
+    'print JSON, for programs',
+  );
+  addAction(channel, 'pin', 'let every replica serve this image, until unpin', true);
+  addAction(channel, 'unpin', 'let replicas serve the head again', false);
+  addAction(
+    channel,
+    'rollback',
+    'pin the last image before the head or, while an image is pinned, before the pinned image',
+    false,
+  );
+}
+
+function addAction(channel: Command, action: ChannelAction, description: string, hasId: boolean): Command {
+  const command = channel.command(action).description(description);
+  if (hasId) command.argument('<id>', 'id of the image, as status prints it');
+  for (const key of CHANNEL_KEYS) command.addOption(toOption(key).helpGroup('Options:'));
+  return command.argument('<store>', STORE).action(async (...given: readonly unknown[]) => {
+    const [id, store] = (hasId ? given : ['', ...given]) as readonly [string, string];
+    const parsed = given[hasId ? 2 : 1] as { readonly json?: boolean };
+    const { operateChannel } = await import('./channel-command.js');
+    await operateChannel(action, store, id, { ...valuesOf(CHANNEL_KEYS, { ...parsed }), json: parsed.json });
+  });
 }
 
 function addInspect(program: Command, exit: (code: number) => void): void {
@@ -222,6 +285,12 @@ Examples:
     --refresh-seconds 60 --snapshot-file /var/lib/lectern/snapshot
   lectern serve postgres://lectern@db.example.org/school --table events --follow --jwks keys.json`;
 
+const PUBLISH_HELP = `
+Examples:
+  lectern channel keys
+  lectern publish timetable.ndjson --to nats://host:4222/timetable --publisher-key publisher.key
+  lectern serve nats://host:4222/timetable --publisher-public-key publisher.pub --dev`;
+
 function example(line: string): string {
   return `\nExample:\n  ${line}`;
 }
@@ -242,6 +311,11 @@ async function proposedFor(
   return proposeForDatabase(address);
 }
 
+/** The keys of a channel, for its operators. */
+const CHANNEL_KEYS = SETTINGS.filter(({ name }) =>
+  ['publisherKey', 'publisherPublicKey', 'unsigned'].includes(name),
+);
+const STORE = (settingsOfCommand('publish').get('publishTo') as Setting).help;
 const IDENTIFIERS = SETTINGS.find(({ name }) => name === 'identifiers') as Setting;
 const ROOMS = SETTINGS.find(({ name }) => name === 'rooms') as Setting;
 const BASE_PATH = SETTINGS.find(({ name }) => name === 'basePath') as Setting;
@@ -257,6 +331,48 @@ async function generate(options: GenerateOptions, isOfRooms: boolean): Promise<v
   } catch (error) {
     if (!isWriteFailure(error)) throw error;
   }
+}
+
+function hasFlag({ flag, isEnvironmentOnly }: Setting): boolean {
+  return flag !== null && isEnvironmentOnly !== true;
+}
+
+function toOption(setting: Setting): Option {
+  const { short, flag, help, group, kind, isSwitch, isRequired, default: usual } = setting;
+  if (isSwitch === true) return toSwitch(setting);
+  const option = new Option(`${short === undefined ? '' : `${short}, `}${flag} <${kind.unit}>`, help)
+    .env(variableOf(setting) as string)
+    .helpGroup(`${group}:`)
+    // All values are checked together, later.
+    .argParser((text: string, previous: unknown) => kind.parse?.(text, previous) ?? text);
+  if (kind.choices !== undefined) option.argChoices = [...kind.choices];
+  if (usual !== undefined) option.default(usual, shownDefault(setting));
+  if (isRequired === true) option.makeOptionMandatory();
+  return option;
+}
+
+/** Commander would take any text in the variable as "on", so `valuesOf` reads the variable. */
+function toSwitch(setting: Setting): Option {
+  const { flag, help, group } = setting;
+  const variable = variableOf(setting);
+  return new Option(
+    flag as string,
+    variable === undefined ? help : `${help} (env: ${variable}, on or off)`,
+  ).helpGroup(`${group}:`);
+}
+
+/** Commander names values after flags; this function names them after settings. */
+function valuesOf(settings: readonly Setting[], parsed: Record<string, unknown>): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const setting of settings) {
+    const { name, flag, isSwitch, kind } = setting;
+    if (flag === null) continue;
+    const given = hasFlag(setting) ? parsed[new Option(flag).attributeName()] : undefined;
+    const isOfCommander = hasFlag(setting) && isSwitch !== true;
+    const text = isOfCommander ? undefined : process.env[variableOf(setting) ?? ''];
+    values[name] = given ?? (text === undefined ? undefined : (kind.parse?.(text, undefined) ?? text));
+  }
+  return values;
 }
 
 function wholeNumber(min: number, max: number): (text: string) => number {

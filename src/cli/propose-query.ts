@@ -1,11 +1,34 @@
 import { LecternError } from '../base/errors.js';
-import { UPSTREAM_HEADERS_MS_MAX } from '../base/limits.js';
+import { CATALOGUED_TABLES_MAX, UPSTREAM_HEADERS_MS_MAX } from '../base/limits.js';
 import type { IdentifierMode } from '../base/model/event.js';
 import { Database } from '../source/postgres/database.js';
 import { simpleName } from '../source/postgres/described-rows.js';
 import { parsePostgresAddress } from '../source/postgres/postgres-address.js';
-import { type CataloguedTable, type ForeignKey, tableCatalogue } from '../source/postgres/table-catalogue.js';
 import { type ColumnRole, certaintyOf } from './column-names.js';
+
+/** A table with its keys, for a proposal of a query. */
+export interface CataloguedTable {
+  readonly oid: number;
+  /** As SQL names it. */
+  readonly name: string;
+  /** The bare name, without the schema. */
+  readonly relation: string;
+  /** Columns with the names of their types in pg_type. */
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  /** Columns of the primary key. */
+  readonly key: readonly string[];
+  readonly foreignKeys: readonly ForeignKey[];
+  /** An estimate. */
+  readonly rows: number;
+}
+
+interface ForeignKey {
+  readonly columns: readonly string[];
+  /** The oid of the other table. */
+  readonly table: number;
+  /** The columns of the other table. */
+  readonly refers: readonly string[];
+}
 
 /** A query for the events of a database, from its keys and from the names of its tables and columns. */
 export interface QueryProposal {
@@ -44,6 +67,27 @@ export async function proposeForDatabase(url: string): Promise<QueryProposal> {
   } finally {
     await database.end();
   }
+}
+
+/** Names of the columns with these numbers. */
+const names = (numbers: string, table: string): string =>
+  `ARRAY(SELECT a.attname::text FROM unnest(${numbers}) WITH ORDINALITY AS u(number, n)
+    JOIN pg_attribute a ON a.attrelid = ${table} AND a.attnum = u.number ORDER BY n)`;
+
+/** The tables that the user may read, without partitions. */
+async function tableCatalogue(database: Database): Promise<readonly CataloguedTable[]> {
+  const tables = await database.query<{ readonly table: CataloguedTable }>(
+    `SELECT json_build_object('oid', c.oid::int8, 'rows', c.reltuples, 'relation', c.relname,
+       'name', CASE WHEN pg_table_is_visible(c.oid) THEN format('%I', c.relname) ELSE format('%I.%I', c.relnamespace::regnamespace::text, c.relname) END,
+       'columns', (SELECT json_agg(json_build_object('name', a.attname, 'type', t.typname) ORDER BY a.attnum)
+         FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+       'key', coalesce((SELECT to_json(${names('i.indkey::int2[]', 'i.indrelid')}) FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary), '[]'),
+       'foreignKeys', coalesce((SELECT json_agg(json_build_object('columns', ${names('k.conkey', 'k.conrelid')}, 'table', k.confrelid::int8,
+         'refers', ${names('k.confkey', 'k.confrelid')}) ORDER BY k.conkey) FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'f'), '[]')) AS table
+     FROM pg_class c WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relnamespace::regnamespace::text !~ '^(pg_|information_schema$)'
+       AND has_schema_privilege(c.relnamespace, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') ORDER BY c.relname LIMIT ${CATALOGUED_TABLES_MAX}`,
+  );
+  return tables.map(({ table }) => table);
 }
 
 /** Null if no table has lessons with a start and an end. */

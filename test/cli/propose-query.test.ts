@@ -1,7 +1,6 @@
 /** The query that `inspect` proposes for the tables of a database. */
 import { test } from 'tap';
-import { proposeQuery } from '../../src/cli/propose-query.js';
-import type { CataloguedTable } from '../../src/source/postgres/table-catalogue.js';
+import { type CataloguedTable, proposeQuery } from '../../src/cli/propose-query.js';
 
 interface Given {
   readonly columns: Readonly<Record<string, string>>;
