@@ -45,10 +45,10 @@ const TYPES_HEAD = `/** Made from the table of settings by \`npm run docs\`. Do 
 import type { IncomingMessage } from 'node:http';
 import type { IdentityValues } from '../auth/identity.js';
 import type { TokenType } from '../auth/verifier.js';
-import type { Logger } from '../http/logger.js';
 import type { IdentifierMode } from '../base/model/event.js';
 import type { DateOrder, FieldMap, FieldValue, Term, WeeklyPattern } from '../base/model/read-rules.js';
 import type { Room } from '../base/model/room.js';
+import type { Logger } from '../http/logger.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';
 import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
