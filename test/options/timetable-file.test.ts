@@ -323,6 +323,19 @@ test('secrets in the file are a warning that says how to refer to them', async (
   t.notMatch(warnings.join(), /secret-\d/);
 });
 
+test('a calendar at a webcal address may have tokens of an issuer', async (t) => {
+  const folder = t.testdir({
+    secret: 'client-secret',
+    'timetable.yaml': `sources:
+  - from: webcal://example.org/x.ics
+    auth: { tokenUrl: 'https://example.org/token', clientId: a, clientSecret: 'file:secret' }
+`,
+  });
+  const { source, warnings } = await readTimetableFile(join(folder, 'timetable.yaml'));
+  t.match(source, { kind: 'http', url: 'https://example.org/x.ics', clientCredentials: { clientId: 'a' } });
+  t.strictSame(warnings, []);
+});
+
 test('a folder above is no fault if the file is not among its own sources', async (t) => {
   const folder = t.testdir({ school: {} });
   mkdirSync(join(folder, 'data'));

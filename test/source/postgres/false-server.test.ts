@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net';
 import { test } from 'tap';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
+import { Database } from '../../../src/source/postgres/database.js';
 import { MessageGuard } from '../../../src/source/postgres/message-guard.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
+import { parsePostgresAddress } from '../../../src/source/postgres/postgres-address.js';
 import { description, int16, int32, message, type Point, row, startFalseServer } from './false-server.js';
 
 const GIB = 2 ** 30;
@@ -109,6 +111,23 @@ test('whatever a false server sends, the load ends with a result or an error tha
       else t.match(outcome, end, `${name}, at the ${point}`);
     }
   }
+});
+
+test('statements of one connection never overlap, so pg warns of nothing', async (t) => {
+  const server = await startFalseServer((end) => t.teardown(end));
+  const warnings: string[] = [];
+  const note = ({ message }: Error): void => void warnings.push(message);
+  process.on('warning', note);
+  t.teardown(() => process.off('warning', note));
+  const database = await Database.open(parsePostgresAddress(server.url, {}), {
+    name: 'x',
+    answerMsMax: 20_000,
+  });
+  t.teardown(() => database.close());
+  const all = await Promise.all([1, 2, 3].map((n) => database.query(`SELECT ${n} AS id`)));
+  t.equal(all.length, 3);
+  await database.beat(20_000);
+  t.strictSame(warnings, []);
 });
 
 test('messages pass a guard unchanged, however the network cuts them', async (t) => {
