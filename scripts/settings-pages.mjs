@@ -20,6 +20,7 @@ const OBJECTS = {
   },
   handler: {
     type: 'EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage>',
+    shares: 'ServeOptions',
     is: 'A handler for an existing server, which does CORS itself. Without `auth` every request is accepted. `Request` is the type of its requests.',
     passed: 'handler({ … })',
   },
@@ -84,13 +85,20 @@ ${Object.entries(OBJECTS)
 
 /** @returns {string} src/options/option-types.ts */
 export function optionTypes({ SETTINGS, settingsOf, TIMETABLE }) {
-  const objects = Object.entries(OBJECTS).flatMap(([place, { type, is }]) => {
+  const objects = Object.entries(OBJECTS).flatMap(([place, { type, is, shares }]) => {
     if (type === undefined) return [];
-    const members = [...settingsOf(place)].map(([name, setting]) => {
+    const shared =
+      shares === undefined ? [] : [...settingsOf(place)].filter(([, { places }]) => places.includes('serve'));
+    const own = [...settingsOf(place)].filter((entry) => !shared.some(([name]) => name === entry[0]));
+    const base =
+      shares === undefined
+        ? ''
+        : `\n  extends Pick<\n    ${shares},\n    ${shared.map(([name]) => `'${name}'`).join(' | ')}\n  >`;
+    const members = own.map(([name, setting]) => {
       const isNeeded = setting.isRequired || setting.isRequiredInProgram;
       return `  /** ${commentOf(setting)} */\n  ${memberOf(name, setting, isNeeded)}`;
     });
-    return [`/** ${is} */\nexport interface ${type} {\n${members.join('\n')}\n}\n`];
+    return [`/** ${is} */\nexport interface ${type}${base} {\n${members.join('\n')}\n}\n`];
   });
   const onlyServed = [...settingsOf('openTimetable')]
     .filter(([, { commands, places }]) => !commands.includes('publish') || places.includes('publish'))

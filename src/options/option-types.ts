@@ -96,23 +96,13 @@ export interface ServeOptions {
 }
 
 /** A handler for an existing server, which does CORS itself. Without `auth` every request is accepted. `Request` is the type of its requests. */
-export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage> {
-  /** Event streams of /schedule/changes at a time, divided among the serving threads and rounded up; further streams get 503. Value: a whole number from 0 to 1048576. Default: 10000. */
-  readonly streamsMax?: number | undefined;
-  /** Path before every endpoint except /health. Value: a path that begins with "/" and has only letters, digits and "-._~" in its segments. Default: /api/v1. */
-  readonly basePath?: string | undefined;
-  /** Compress answers to repeated requests, as Accept-Encoding allows; off leaves compression to a proxy. Default: true. */
-  readonly compression?: boolean | undefined;
+export interface EmbeddedHandlerOptions<Request extends IncomingMessage = IncomingMessage>
+  extends Pick<
+    ServeOptions,
+    'streamsMax' | 'basePath' | 'compression' | 'auth' | 'feed' | 'publicUrl' | 'log'
+  > {
   /** Function that identifies the user of a request, if the embedding program checks tokens itself. */
   readonly identify?: ((req: Request) => IdentityValues | null) | undefined;
-  /** How bearer tokens are verified: at least one kind of key. */
-  readonly auth?: EmbeddedAuthOptions | undefined;
-  /** Feed addresses for calendar programs that send no token; without it there are no feeds. */
-  readonly feed?: FeedServingOptions | undefined;
-  /** Address at which clients reach the service, such as https://timetable.example.org; feed addresses begin with it; default: the Host field of the request, but only if it names the local address and port of the connection. Value: an http(s) address. */
-  readonly publicUrl?: string | undefined;
-  /** Receives log records, as a pino logger does; without it nothing is logged. */
-  readonly log?: Logger | undefined;
 }
 
 /** Where and how a timetable is published. */
