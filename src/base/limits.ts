@@ -101,8 +101,8 @@ export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
 export const RECORD_BYTES_MAX: number = 1 * MIB;
 /** Columns of a CSV source. A record of 1,000 texts takes 64 KB. */
 export const CSV_COLUMNS_MAX = 1000;
-/** First bytes of CSV from which the delimiter is found: 300 rows. */
-export const CSV_HEAD_BYTES: number = 64 * KIB;
+/** First bytes of a source from which its format is found, and the delimiter of CSV: 300 rows. */
+export const HEAD_BYTES: number = 64 * KIB;
 /** Bytes of CSV read again after unclosed quotes, as a multiple of the source: a crafted source takes five times as long. */
 export const CSV_REREAD_TIMES_MAX = 4;
 /** Served changes of records in memory, kept until they are merged into the list of all records: 1,024 × 0.1 KB. */

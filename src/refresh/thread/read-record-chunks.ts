@@ -13,7 +13,7 @@ export async function readRecordChunks(
   await preparePatterns(rules);
   // Records in memory have numbers and no lines.
   const table = new FieldTable(sink, 'memory', rules, name, { notes });
-  const reader = new NdjsonReader(name, table, rules, false);
+  const reader = new NdjsonReader(name, table, rules);
   let bytesRead = 0;
   for await (const chunk of chunks) {
     bytesRead += chunk.length;

@@ -69,6 +69,7 @@ export class CalendarReader implements FormatReader {
     sourceName: string,
     table: FieldTable,
     rules: ReadRules,
+    _head?: Buffer,
     steps: Steps = { left: CALENDAR_STEPS_MAX },
   ) {
     this.#steps = steps;

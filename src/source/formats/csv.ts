@@ -1,11 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { LecternError } from '../../base/errors.js';
-import {
-  CSV_COLUMNS_MAX,
-  CSV_HEAD_BYTES,
-  CSV_REREAD_TIMES_MAX,
-  RECORD_BYTES_MAX,
-} from '../../base/limits.js';
+import { CSV_COLUMNS_MAX, CSV_REREAD_TIMES_MAX, RECORD_BYTES_MAX } from '../../base/limits.js';
 import { FIELDS } from '../../base/model/fields.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import { SHOWN_CHARACTERS_MAX } from '../../base/model/text.js';
@@ -44,9 +39,9 @@ export class CsvReader implements FormatReader {
   readonly #takesNumbers: boolean;
   /** The last bytes, if a delimiter of several bytes may begin with them. */
   #begun: Buffer = Buffer.alloc(0);
-  /** The first bytes, until the delimiter is known. */
-  #head: Buffer | null = Buffer.alloc(0);
-  #scanner: RowScanner = new RowScanner(0);
+  readonly #scanner: RowScanner;
+  /** Bytes to leave out before the first row. */
+  #toSkip: number;
   #header: CsvHeader | null = null;
   /** The bytes being read, with their view. */
   #data: Buffer = Buffer.alloc(0);
@@ -64,13 +59,30 @@ export class CsvReader implements FormatReader {
   #bytesRead = 0;
   #bytesReread = 0;
 
-  constructor(sourceName: string, table: FieldTable, { encoding, delimiter, header, fieldMap }: ReadRules) {
+  constructor(
+    sourceName: string,
+    table: FieldTable,
+    { encoding, delimiter, header, fieldMap }: ReadRules,
+    head: Buffer,
+  ) {
     this.#sourceName = sourceName;
     this.#table = table;
     this.#encoding = encoding;
     this.#delimiter = delimiter === undefined ? null : Buffer.from(delimiter);
     this.#givenHeader = header;
     this.#takesNumbers = header === 'guess' || /\bcolumn \d/.test(JSON.stringify(fieldMap ?? {}));
+    const isLong = this.#delimiter !== null && this.#delimiter.length > 1;
+    const byte = isLong ? UNIT_SEPARATOR.charCodeAt(0) : this.#delimiter?.[0];
+    const dialect = recogniseDialect(head, byte);
+    if (dialect === null) {
+      throw this.#malformed(
+        'the header line has one column; expected names separated by comma, semicolon, tab or |',
+      );
+    }
+    if (Array.isArray(header)) this.#header = headerOf(header, table, false);
+    this.#scanner = new RowScanner(dialect.delimiter);
+    this.#toSkip = dialect.skip;
+    if (dialect.skip > 0) this.#line++;
   }
 
   /** What was guessed or given. */
@@ -84,12 +96,9 @@ export class CsvReader implements FormatReader {
   push(given: Buffer): void {
     const chunk = this.#delimiter === null || this.#delimiter.length === 1 ? given : this.#oneByteEach(given);
     this.#bytesRead += chunk.length;
-    if (this.#head === null) {
-      this.#read(chunk);
-      return;
-    }
-    this.#head = Buffer.concat([this.#head, chunk]);
-    if (this.#head.length >= CSV_HEAD_BYTES) this.#begin(this.#head);
+    const skipped = Math.min(this.#toSkip, chunk.length);
+    this.#toSkip -= skipped;
+    this.#read(chunk.subarray(skipped));
   }
 
   /** Puts one byte in the place of each delimiter of several bytes, because rows are scanned byte by byte. */
@@ -104,27 +113,10 @@ export class CsvReader implements FormatReader {
   }
 
   finish(): void {
-    if (this.#head !== null) this.#begin(this.#head);
     while (this.#heldLength > 0) this.#finishRow();
     if (this.#skipped > 0) this.#endSkipped();
     if (this.#header === null)
       throw this.#malformed('the source ends before the header line; expected column names');
-  }
-
-  #begin(head: Buffer): void {
-    this.#head = null;
-    const given = this.#delimiter;
-    const byte = given === null ? undefined : given.length > 1 ? UNIT_SEPARATOR.charCodeAt(0) : given[0];
-    const dialect = recogniseDialect(head, byte);
-    if (dialect === null) {
-      throw this.#malformed(
-        'the header line has one column; expected names separated by comma, semicolon, tab or |',
-      );
-    }
-    if (Array.isArray(this.#givenHeader)) this.#header = headerOf(this.#givenHeader, this.#table, false);
-    this.#scanner = new RowScanner(dialect.delimiter);
-    if (dialect.skip > 0) this.#line++;
-    this.#read(head.subarray(dialect.skip));
   }
 
   #read(chunk: Buffer): void {

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { Unpackr } from 'msgpackr';
 import { PROPERTY_NAME_UNITS_MAX } from '../../base/limits.js';
 import type { RecordPosition } from '../../base/model/event.js';
+import type { ReadRules } from '../../base/model/read-rules.js';
 import type { FieldTable } from '../field-map.js';
 import {
   Carry,
@@ -14,7 +15,7 @@ import {
 } from './reader.js';
 
 /** The longest headers of an array and of a map, plus one byte. */
-const HEAD_BYTES = 5 + 5 + 1;
+const HEADS_BYTES = 5 + 5 + 1;
 
 /**
  * MessagePack: one array of maps, or a sequence of maps. A scan finds the end of each value before msgpackr
@@ -34,14 +35,15 @@ export class MessagePackReader implements FormatReader {
   #bytesBefore = 0;
   #inValue = false;
   #valueByte = 0;
-  #head: Buffer = Buffer.alloc(0);
+  readonly #head: Buffer;
   /**
    * Whether a value looked like a record. The first byte alone proves little, because one binary file in
    * eight begins with such a byte.
    */
   #likely = false;
 
-  constructor(sourceName: string, table: FieldTable) {
+  constructor(sourceName: string, table: FieldTable, _rules: ReadRules, head: Buffer) {
+    this.#head = Buffer.from(head.subarray(0, HEADS_BYTES));
     this.#sourceName = sourceName;
     this.#table = table;
   }
@@ -51,9 +53,6 @@ export class MessagePackReader implements FormatReader {
   }
 
   push(chunk: Buffer): void {
-    if (this.#head.length < HEAD_BYTES) {
-      this.#head = Buffer.concat([this.#head, chunk.subarray(0, HEAD_BYTES - this.#head.length)]);
-    }
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let at = 0;
     if (this.#declared === null) {

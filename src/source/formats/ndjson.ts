@@ -14,7 +14,7 @@ const PIECES_DECODED = 15;
 /**
  * Bytes of the beginning that are kept: enough for an array inside an object: `{ "count": 2, "events": [`.
  */
-const HEAD_BYTES = 512;
+const WRAPPING_BYTES = 512;
 /** An object with only plain values before its first array; captures the name of the array. */
 const WRAPPED_ARRAY =
   /^\ufeff?\s*\{(?:\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*"|[\w.+-]+)\s*,)*\s*"([^"\\]{1,40})"\s*:\s*\[/;
@@ -33,15 +33,18 @@ export class NdjsonReader implements FormatReader {
   readonly #records: JsonRecords;
   readonly #carry: Carry = new Carry();
   readonly #flatLines: FlatLines;
-  #head: Buffer = Buffer.alloc(0);
+  /** The beginning of the source; null for lines that are not those of a file. */
+  readonly #head: string | null;
   #line = 0;
   #piecesToDecode = 0;
 
   readonly #rules: ReadRules | undefined;
   readonly #hasLines: boolean;
 
-  /** @param hasLines whether the lines are those of a file, so that they name the place of a record */
-  constructor(sourceName: string, table: FieldTable, rules?: ReadRules, hasLines = true) {
+  /** @param head of a file, whose lines name the place of a record */
+  constructor(sourceName: string, table: FieldTable, rules?: ReadRules, head?: Buffer) {
+    const hasLines = head !== undefined;
+    this.#head = head?.toString('utf8', 0, WRAPPING_BYTES) ?? null;
     this.#sourceName = sourceName;
     this.#table = table;
     this.#rules = rules;
@@ -55,9 +58,6 @@ export class NdjsonReader implements FormatReader {
   }
 
   push(chunk: Buffer): void {
-    if (this.#head.length < HEAD_BYTES) {
-      this.#head = Buffer.concat([this.#head, chunk.subarray(0, HEAD_BYTES - this.#head.length)]);
-    }
     const end = chunk.lastIndexOf(LF) + 1;
     let start = 0;
     if (end > 0 && this.#carry.length > 0) {
@@ -75,7 +75,7 @@ export class NdjsonReader implements FormatReader {
       this.#readLine(Buffer.alloc(0), 0, 0);
       this.endsCut = records.count > count && records.decoded === decoded;
     }
-    const wrapped = this.#hasLines ? this.#wrappedArray() : null;
+    const wrapped = this.#head === null ? null : this.#wrappedArray(this.#head);
     if (wrapped !== null) {
       const found = `found an object around an array ${JSON.stringify(wrapped)}`;
       const expected = 'expected that array at the top level ([…]), or NDJSON (one record a line)';
@@ -91,9 +91,8 @@ export class NdjsonReader implements FormatReader {
    * The name of the array, if the source is one object around an array. Null for NDJSON, even if line 1 is cut
    * after a "[".
    */
-  #wrappedArray(): string | null {
+  #wrappedArray(head: string): string | null {
     const { count, decoded, first } = this.#records;
-    const head = this.#head.toString('utf8');
     const match = WRAPPED_ARRAY.exec(head);
     if (match === null) return null;
     const [begin, name = ''] = match;

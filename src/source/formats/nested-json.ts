@@ -127,7 +127,13 @@ export class NestedJsonReader implements FormatReader {
   #values: readonly unknown[] = [];
 
   /** @param msMax longest time of the expression */
-  constructor(sourceName: string, table: FieldTable, { records = '$', places }: ReadRules, msMax?: number) {
+  constructor(
+    sourceName: string,
+    table: FieldTable,
+    { records = '$', places }: ReadRules,
+    _head?: Buffer,
+    msMax?: number,
+  ) {
     this.#msMax = msMax;
     this.#sourceName = sourceName;
     this.#table = table;

@@ -2,7 +2,7 @@ import { pipeline, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { LecternError } from '../../base/errors.js';
-import { READ_CHUNK_BYTES } from '../../base/limits.js';
+import { HEAD_BYTES, READ_CHUNK_BYTES } from '../../base/limits.js';
 import { placeOf } from '../../base/model/json-fault.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import { FieldTable } from '../field-map.js';
@@ -12,7 +12,13 @@ import { recogniseDialect } from './csv-dialect.js';
 import { type FormatReader, malformed } from './reader.js';
 import { foreignText, Transcoder } from './text-encoding.js';
 
-type ReaderClass = new (sourceName: string, table: FieldTable, rules: ReadRules) => FormatReader;
+type ReaderClass = new (
+  sourceName: string,
+  table: FieldTable,
+  rules: ReadRules,
+  /** The first HEAD_BYTES of what is pushed, or all. */
+  head: Buffer,
+) => FormatReader;
 
 /** A new format needs a reader here and an entry in `sniff`. Readers are imported when their format occurs. */
 const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = {
@@ -30,6 +36,7 @@ const READERS: Readonly<Record<RecognisedFormat, () => Promise<ReaderClass>>> = 
 const PLAIN_TEXT: ReadonlySet<RecognisedFormat> = new Set(['csv']);
 
 const DEFAULT_RULES: ReadRules = { identifiers: 'uuid' };
+const GZIP_MARK_BYTES = 2;
 
 export interface ReadOptions extends Omit<LoadOptions, 'previous'> {
   readonly sourceName: string;
@@ -59,44 +66,35 @@ export async function readRecords(
 ): Promise<ReadSummary> {
   const { sourceName, signal, bytesTotal, unpackedBytesMax = Number.POSITIVE_INFINITY } = options;
   const { rules = DEFAULT_RULES } = options;
-  const transcoder = new Transcoder(sourceName, rules.encoding);
   let bytesRead = 0;
-  const pieces = inPieces(chunks, (bytes) => {
-    signal?.throwIfAborted();
-    bytesRead += bytes;
+  const given = await withHead(
+    inPieces(chunks, (bytes) => {
+      signal?.throwIfAborted();
+      bytesRead += bytes;
+    }),
+    GZIP_MARK_BYTES,
+  );
+  const gzipped = isGzip(given.head);
+  const pieces = gzipped ? gunzip(sourceName, given.pieces, unpackedBytesMax) : given.pieces;
+  const whole = await withHead(pieces, HEAD_BYTES);
+  const transcoder = new Transcoder(sourceName, rules.encoding, whole.head);
+  const head = new Transcoder(sourceName, rules.encoding, whole.head).push(whole.head);
+  const { reader, table, skip } = await begin(sink, head, {
+    ...options,
+    rules: { ...rules, encoding: transcoder.encoding },
   });
-  let head: Buffer = Buffer.alloc(0);
-  while (head.length < 2) {
-    const next = await pieces.next();
-    if (next.done) break;
-    head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
-  }
-  const gzipped = isGzip(head);
-  const whole = prepend(head, pieces);
-  const untold = new FirstBytes();
-  let reader: FormatReader | null = null;
-  let finishTable = (): void => {};
-  const onTable = (table: FieldTable): void => {
-    finishTable = () => table.finish();
-  };
-  const beginWith = (head: Buffer, ended: boolean): Promise<FormatReader | null> =>
-    begin(sink, head, ended, { ...options, rules: { ...rules, encoding: transcoder.encoding } }, onTable);
-  for await (const chunk of gzipped ? gunzip(sourceName, whole, unpackedBytesMax) : whole) {
+  let skipped = 0;
+  for await (const piece of whole.pieces) {
     signal?.throwIfAborted();
-    const text = transcoder.push(chunk);
-    if (reader !== null) {
-      reader.push(text);
-    } else if (text.length > 0) {
-      const head = untold.push(text);
-      if (head !== null) reader = await beginWith(head, false);
-    }
-    if (reader !== null && !gzipped) options.onRead?.(chunk);
-    options.onProgress?.({ bytesRead, bytesTotal, records: reader?.records ?? 0 });
+    const text = transcoder.push(piece);
+    const cut = Math.min(skip - skipped, text.length);
+    skipped += cut;
+    reader.push(text.subarray(cut));
+    if (!gzipped) options.onRead?.(piece);
+    options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
   }
   signal?.throwIfAborted();
-  const last = transcoder.finish();
-  if (reader !== null) reader.push(last);
-  else reader = (await beginWith(Buffer.concat([untold.all, last]), true)) as FormatReader;
+  reader.push(transcoder.finish());
   await reader.finish();
   // The last bytes may have held further records.
   options.onProgress?.({ bytesRead, bytesTotal, records: reader.records });
@@ -105,7 +103,7 @@ export async function readRecords(
     await nextTurn();
     signal?.throwIfAborted();
   }
-  finishTable();
+  table.finish();
   if (options.endIsCertain === false && !gzipped && !reader.selfDelimiting) {
     const problem = `it may be cut: the transfer has no length, and ${reader.format} does not mark its end`;
     throw malformed(sourceName, `${problem}; expected a known length, an array, or gzip data`);
@@ -120,51 +118,44 @@ export async function readRecords(
   };
 }
 
-/** The first bytes, while the format is unknown. */
-class FirstBytes {
-  readonly #pieces: Buffer[] = [];
-  #length = 0;
-  #nextLength = 1;
-
-  get all(): Buffer {
-    return this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces);
+/** @returns the first bytes, at least so many if there are as many, and all pieces */
+async function withHead(
+  pieces: AsyncGenerator<Buffer>,
+  bytesMin: number,
+): Promise<{ readonly head: Buffer; readonly pieces: AsyncGenerator<Buffer> }> {
+  const first: Buffer[] = [];
+  let length = 0;
+  while (length < bytesMin) {
+    const next = await pieces.next();
+    if (next.done) break;
+    first.push(next.value);
+    length += next.value.length;
   }
-
-  /**
-   * @returns all bytes whenever their number has doubled, else null: pieces may have one byte each, and looking at
-   * all bytes for each of them would take quadratic time
-   */
-  push(piece: Buffer): Buffer | null {
-    this.#pieces.push(piece);
-    this.#length += piece.length;
-    if (this.#length < this.#nextLength) return null;
-    this.#nextLength = Math.max(this.#length + 1, Math.min(2 * this.#length, READ_CHUNK_BYTES));
-    return this.all;
+  async function* all(): AsyncGenerator<Buffer> {
+    yield* first;
+    yield* pieces;
   }
+  const [only] = first;
+  return { head: first.length === 1 ? (only as Buffer) : Buffer.concat(first), pieces: all() };
 }
 
-/** Null if more bytes are needed to recognise the format. */
+/** @param head the first bytes, or all */
 async function begin(
   sink: RowSink,
   head: Buffer,
-  ended: boolean,
   { sourceName, rules = DEFAULT_RULES, ...options }: ReadOptions,
-  onTable: (table: FieldTable) => void,
-): Promise<FormatReader | null> {
-  const sniffed = sniffedBy(rules, sniff(head, ended), head);
-  if (sniffed === null) return null;
+): Promise<{ readonly reader: FormatReader; readonly table: FieldTable; readonly skip: number }> {
+  const sniffed = sniffedBy(rules, sniff(head), head);
   if ('problem' in sniffed) throw malformed(sourceName, sniffed.problem);
-  if (PLAIN_TEXT.has(sniffed.format) && rules.encoding === undefined) {
+  const { format, skip } = sniffed;
+  if (PLAIN_TEXT.has(format) && rules.encoding === undefined) {
     const problem = foreignText(head);
     if (problem !== null) throw malformed(sourceName, problem);
   }
-  const Reader = rules.records === undefined ? await READERS[sniffed.format]() : await nestedReader();
+  const Reader = rules.records === undefined ? await READERS[format]() : await nestedReader();
   await preparePatterns(rules);
-  const table = new FieldTable(sink, sniffed.format, rules, sourceName, options);
-  onTable(table);
-  const reader = new Reader(sourceName, table, rules);
-  if (head.length > sniffed.skip) reader.push(head.subarray(sniffed.skip));
-  return reader;
+  const table = new FieldTable(sink, format, rules, sourceName, options);
+  return { reader: new Reader(sourceName, table, rules, head.subarray(skip)), table, skip };
 }
 
 async function nestedReader(): Promise<ReaderClass> {
@@ -172,8 +163,7 @@ async function nestedReader(): Promise<ReaderClass> {
 }
 
 /** The format, with what the rules say of it. */
-function sniffedBy({ delimiter, records }: ReadRules, sniffed: Sniffed | null, head: Buffer): Sniffed | null {
-  if (sniffed === null) return null;
+function sniffedBy({ delimiter, records }: ReadRules, sniffed: Sniffed, head: Buffer): Sniffed {
   if (records !== undefined && !('format' in sniffed && /^(?:ndjson|json-array)$/.test(sniffed.format)))
     return {
       problem: `records is an expression over JSON; ${'format' in sniffed ? `found ${sniffed.format}` : sniffed.problem}`,
@@ -197,11 +187,6 @@ async function* inPieces(
       yield piece;
     }
   }
-}
-
-async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  if (head.length > 0) yield head;
-  yield* rest;
 }
 
 /** Unpacks gzip data (RFC 1952) of one or several members. Only zeros may follow the last member. */
@@ -262,36 +247,29 @@ function isGzip(head: Buffer): boolean {
 }
 
 /**
- * Recognises the format of a source by its first bytes. Text may begin with a UTF-8 byte order mark and white space.
- *
- * @param ended whether these are all bytes of the source; if not, a result of null asks for more bytes
+ * Recognises the format of a source by its first HEAD_BYTES, or all bytes. Text may begin with a UTF-8 byte order mark and
+ * white space.
  */
-export function sniff(head: Buffer, ended: boolean): Sniffed | null {
+export function sniff(head: Buffer): Sniffed {
   const first = head[0];
-  if (first === undefined) return ended ? { problem: `the source is empty; ${EXPECTED}` } : null;
+  if (first === undefined) return { problem: `the source is empty; ${EXPECTED}` };
   const beginsMessagePack = (first >= 0x80 && first < 0xa0) || (first >= 0xdc && first <= 0xdf);
   if (beginsMessagePack && !isWesternWord(head)) return { format: 'messagepack', skip: 0 };
-  if (beginsStructure(head)) {
-    if (head.length < STRUCTURE_BYTES && !ended) return null;
-    if (isArrayByte(head[first === 0xd4 ? 3 : 4])) return { format: 'messagepack', skip: 0 };
-  }
+  if (beginsStructure(head) && isArrayByte(head[first === 0xd4 ? 3 : 4]))
+    return { format: 'messagepack', skip: 0 };
 
   const skip = first === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
   let start = skip;
   while (isWhiteSpace(head[start])) start++;
   if (start === head.length) {
-    if (ended) return { problem: `the source is empty but for white space; ${EXPECTED}` };
-    if (head.length < READ_CHUNK_BYTES) return null;
-    return { problem: `the first ${head.length} bytes are nothing but white space; ${EXPECTED}` };
+    const what = start < HEAD_BYTES ? 'the source is empty' : `the first ${start} bytes are nothing`;
+    return { problem: `${what} but ${start < HEAD_BYTES ? 'for ' : ''}white space; ${EXPECTED}` };
   }
   const byte = head[start];
-  if (byte === 0x7b || byte === 0x5b) {
-    if (start + 1 === head.length && !ended) return null;
-    if (head[start + 1] !== 0x00) return { format: byte === 0x7b ? 'ndjson' : 'json-array', skip };
-  }
+  if ((byte === 0x7b || byte === 0x5b) && head[start + 1] !== 0x00)
+    return { format: byte === 0x7b ? 'ndjson' : 'json-array', skip };
   const beginning = head.toString('latin1', start, start + CALENDAR_BEGIN.length).toUpperCase();
   if (beginning === CALENDAR_BEGIN) return { format: 'icalendar', skip };
-  if (!ended && head.length < DESCRIBED_BYTES) return null;
   if (looksLikeCsv(head.subarray(skip))) return { format: 'csv', skip };
   const text = head.toString('utf8', skip, Math.min(head.length, start + DESCRIBED_BYTES));
   const place = placeOf(text, start - skip);
@@ -299,15 +277,12 @@ export function sniff(head: Buffer, ended: boolean): Sniffed | null {
   return { problem: `${where}: found ${describe(head, text.slice(start - skip), start)}; ${EXPECTED}` };
 }
 
-/** Length of a record structure's header with a two-byte number, plus the first byte of the names after it. */
-const STRUCTURE_BYTES = 5;
-
 /**
  * Whether the bytes begin a record structure of msgpackr: an extension of type 114. Records of this form are
  * rejected one by one.
  */
 function beginsStructure(head: Buffer): boolean {
-  return (head[0] === 0xd4 || head[0] === 0xd5) && (head.length === 1 || head[1] === 0x72);
+  return (head[0] === 0xd4 || head[0] === 0xd5) && head[1] === 0x72;
 }
 
 function isArrayByte(byte: number | undefined): boolean {

@@ -29,51 +29,33 @@ const WINDOWS_1252_C1 =
  * UTF-8 never has, so that only their record is rejected.
  */
 export class Transcoder {
-  /** Encoding of the source. Undefined for UTF-8, and until the first bytes have come. */
-  encoding: string | undefined;
-  readonly #sourceName: string;
-  readonly #given: string | undefined;
-  #decode: ((bytes: Buffer, isLast: boolean) => string) | null = null;
-  /** The first bytes, until there are enough for a byte order mark. */
-  #head: Buffer | null = Buffer.alloc(0);
+  /** Encoding of the source; undefined for UTF-8. */
+  readonly encoding: string | undefined;
+  readonly #decode: ((bytes: Buffer, isLast: boolean) => string) | null;
 
-  /** @throws LecternError `option-invalid` for an unknown encoding */
-  constructor(sourceName: string, encoding: string | undefined) {
-    this.#sourceName = sourceName;
-    this.#given = encoding === undefined ? undefined : canonicalEncoding(encoding);
+  /**
+   * @param given the encoding of bytes without a byte order mark
+   * @param head the first bytes, enough for every mark, or all
+   * @throws LecternError `option-invalid` for an unknown encoding
+   */
+  constructor(sourceName: string, given: string | undefined, head: Buffer) {
+    const otherwise = given === undefined ? undefined : canonicalEncoding(given);
+    const first = head.toString('latin1', 0, MARK_BYTES_MAX);
+    const encoding = MARKS.find(([mark]) => first.startsWith(mark))?.[1] ?? otherwise;
+    if (encoding === 'utf-32') {
+      throw new LecternError('source-malformed', `${sourceName}: found UTF-32 text; expected it as UTF-8`);
+    }
+    this.encoding = encoding === UTF_8 ? undefined : encoding;
+    this.#decode = this.encoding === undefined ? null : decoderOf(this.encoding);
   }
 
   /** @returns UTF-8, possibly the same bytes, possibly none yet */
   push(bytes: Buffer): Buffer {
-    if (this.#head === null) return this.#convert(bytes, false);
-    const head = this.#head.length === 0 ? bytes : Buffer.concat([this.#head, bytes]);
-    const first = head.toString('latin1', 0, MARK_BYTES_MAX);
-    if (MARKS.some(([mark]) => mark.length > first.length && mark.startsWith(first))) {
-      this.#head = Buffer.from(head);
-      return Buffer.alloc(0);
-    }
-    return this.#begin(head);
+    return this.#convert(bytes, false);
   }
 
   finish(): Buffer {
-    const begun = this.#head === null ? Buffer.alloc(0) : this.#begin(this.#head);
-    return Buffer.concat([begun, this.#convert(Buffer.alloc(0), true)]);
-  }
-
-  #begin(head: Buffer): Buffer {
-    this.#head = null;
-    const first = head.toString('latin1', 0, MARK_BYTES_MAX);
-    const encoding = MARKS.find(([mark]) => first.startsWith(mark))?.[1] ?? this.#given;
-    if (encoding === 'utf-32') {
-      throw new LecternError(
-        'source-malformed',
-        `${this.#sourceName}: found UTF-32 text; expected it as UTF-8`,
-      );
-    }
-    if (encoding === undefined || encoding === UTF_8) return head;
-    this.encoding = encoding;
-    this.#decode = decoderOf(encoding);
-    return this.#convert(head, false);
+    return this.#convert(Buffer.alloc(0), true);
   }
 
   #convert(bytes: Buffer, isLast: boolean): Buffer {

@@ -148,6 +148,7 @@ test('faults of rules and zones name the limit of the source once its steps are 
     'test',
     new FieldTable(sink, 'icalendar'),
     { identifiers: 'uuid', ...WINDOW },
+    undefined,
     steps,
   );
   const text = calendarOf(

@@ -132,7 +132,7 @@ fastTest('positions are those of the whole source, and readers keep nothing of a
         (value, position) => found.push({ value, position }),
         (rejection) => t.fail(rejection.detail),
       );
-      const reader = new Reader('test', table);
+      const reader = new Reader('test', table, { identifiers: 'uuid' }, Buffer.from(bytes));
       const piece = Buffer.alloc(pieceBytes);
       for (let start = 0; start < bytes.length; start += pieceBytes) {
         const length = bytes.copy(piece, 0, start, start + pieceBytes);

@@ -200,10 +200,9 @@ test('arbitrary bytes are read or refused', async (t) => {
   await fc.assert(
     fc.property(bytes, fc.integer({ min: 1, max: 50 }), fc.boolean(), (body, pieceBytes, hasHeader) => {
       const whole = Buffer.concat([Buffer.from(hasHeader ? 'a,b\n' : ''), body]);
-      const reader = new CsvReader('test', new FieldTable({ row() {}, fault() {} }, 'csv'), {
-        identifiers: 'any',
-      });
+      const table = new FieldTable({ row() {}, fault() {} }, 'csv');
       try {
+        const reader = new CsvReader('test', table, { identifiers: 'any' }, whole);
         for (let at = 0; at < whole.length; at += pieceBytes)
           reader.push(Buffer.from(whole.subarray(at, at + pieceBytes)));
         reader.finish();

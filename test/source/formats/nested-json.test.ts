@@ -108,7 +108,7 @@ test('an expression that does not end is ended', async (t) => {
 function readerOf(records: string, msMax?: number): NestedJsonReader {
   const rules = { identifiers: 'any', records } as const;
   const table = new FieldTable({ row() {}, fault() {} }, 'json-array', rules);
-  return new NestedJsonReader('x.json', table, rules, msMax);
+  return new NestedJsonReader('x.json', table, rules, undefined, msMax);
 }
 
 test('the fault of an expression names its character', async (t) => {
