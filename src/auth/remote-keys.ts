@@ -9,8 +9,7 @@ import {
 } from '../base/limits.js';
 import { monotonicMs, TIMER_MS_MAX } from '../base/model/clock.js';
 import { isLoopback, redactAddress } from '../source/http/address.js';
-import { UpstreamCall } from '../source/http/call.js';
-import { refused, unreadableAnswer } from '../source/http/failure.js';
+import { refused, UpstreamCall, unreadableAnswer } from '../source/http/call.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
 import { type JsonKey, toJwk } from './public-key.js';
 import type { FetchedKeys, KeyState } from './remote-key-set.js';
@@ -279,16 +278,14 @@ export async function fetchKeySet(
         'the answer is compressed, although the request did not ask for that',
       );
     }
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of call.body(answer)) {
-      chunks.push(chunk);
+    const bytes = await call.bytes(answer, () => {
       // A small chunk costs as much as a large one. The framing bytes reveal many small chunks.
       if (socket.bytesRead - 2 * call.bytesRead > KEY_SET_FRAMING_BYTES_MAX) {
         throw unreadableAnswer(answer.url, 'it comes in chunks of a few bytes each');
       }
-    }
+    });
     try {
-      return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
+      return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     } catch {
       // The parser's message would quote the text.
       throw new LecternError('key-invalid', `${redactAddress(answer.url)} is not JSON`);

@@ -112,6 +112,25 @@ export class LecternError extends Error {
   }
 }
 
+/** @param problem with an option, as a sentence */
+export function optionInvalid(problem: string, cause?: unknown): LecternError {
+  return new LecternError('option-invalid', problem, { cause });
+}
+
+/** @param problem a clause on why the source cannot be read */
+export function cannotRead(
+  name: string,
+  problem: string,
+  options: ErrorOptions & Partial<LecternErrorFacts> = {},
+): LecternError {
+  return new LecternError('source-unreadable', `cannot read ${name}: ${problem}`, options);
+}
+
+/** @param problem a clause on the bound that the source exceeds */
+export function tooLarge(name: string, problem: string): LecternError {
+  return new LecternError('source-too-large', `cannot read ${name}: ${problem}`);
+}
+
 const FILE_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'a part of the path is not a directory',

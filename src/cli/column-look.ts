@@ -1,8 +1,7 @@
 import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../base/limits.js';
 import { digitsOf, parseIdentifier } from '../base/model/identifier.js';
-import { parseClockTimes } from '../source/pattern/clock-times.js';
 import { areWeekdays } from '../source/pattern/weekdays.js';
-import { parseWeeks } from '../source/pattern/weeks.js';
+import { parseClockTimes, parseWeeks } from '../source/pattern/weeks.js';
 import type { Catalogue } from '../source/source.js';
 
 const SAMPLES = 3;

@@ -6,7 +6,7 @@ import { IDENTIFIER_CHARACTERS_MAX } from '../base/model/identifier.js';
 import { readDate } from '../base/model/local-time.js';
 import type { MapValue, ReadRules, Term, WeeklyPattern } from '../base/model/read-rules.js';
 import { DAY_MS, formatInstant } from '../base/model/time.js';
-import { columnsOf, parseTemplate } from '../source/map-template.js';
+import { columnsOf, parseTemplate } from '../source/map-value.js';
 import { parseWeeks } from '../source/pattern/weeks.js';
 import { type ColumnForm, type LookedColumn, likenessOf, looksLike, separatorOf } from './column-look.js';
 import { type ColumnRole, certaintyOf } from './column-names.js';

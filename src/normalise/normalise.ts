@@ -9,6 +9,7 @@ import {
   VALUE_MEMO_ENTRIES_MAX,
   VALUE_MEMO_UNITS_MAX,
 } from '../base/limits.js';
+import { derivedIdentifier } from '../base/model/derived-identifier.js';
 import type {
   Fault,
   IdentifierMode,
@@ -17,16 +18,17 @@ import type {
   Rejection,
   RejectionCode,
 } from '../base/model/event.js';
-import { FIELDS, type Field, type FieldName, type KnownField } from '../base/model/fields.js';
+import { FIELDS, type Field, type FieldName, type KnownField, slotOf } from '../base/model/fields.js';
 import { describeIdentifier, parseIdentifier } from '../base/model/identifier.js';
+import { NEEDS_DATE_ORDER, parseLocalTime } from '../base/model/local-time.js';
 import type { ReadRules } from '../base/model/read-rules.js';
 import { normaliseText, quoteEscaped, textFault } from '../base/model/text.js';
-import { formatInstant } from '../base/model/time.js';
-import type { AmbiguousTimes } from '../base/model/zone.js';
+import { formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../base/model/time.js';
+import { type AmbiguousTimes, type LocalInstant, Zone } from '../base/model/zone.js';
+import { ByteStrings, viewOf } from '../base/structures/byte-strings.js';
+import { KeyedHash, randomHashSeed } from '../base/structures/keyed-hash.js';
 import { NULL, type Row, WHOLE } from '../base/structures/row.js';
 import { TextMemo } from '../base/structures/text-memo.js';
-import { ContentIdentifiers } from './content-identifiers.js';
-import { createInstantReader, type ReadInstant } from './instant-reader.js';
 
 /** Tells both results of {@link Normaliser.event} apart: only rejections have a `position`. */
 export function isRejection(result: NormalisedEvent | Rejection): result is Rejection {
@@ -97,7 +99,7 @@ function readText(
 }
 
 const READ_FIELDS = FIELDS.map((field, slot) => ({ field, slot }));
-const ID = FIELDS.findIndex(({ name }) => name === 'id');
+const ID = slotOf('id');
 
 /** Checks rows. Keeps nothing of a row but texts. */
 export class Normaliser {
@@ -240,4 +242,117 @@ export function positionOf(row: Row): RecordPosition {
   if (row.line !== 0 || row.byte !== -1) return position;
   const id = givenId(row);
   return id === null ? position : { ...position, id };
+}
+
+/** Reads instants by the rules of a source. */
+/** Epoch milliseconds, or a clause on the fault. */
+export type ReadInstant = (text: string) => number | string;
+
+const NEEDS_TIME_ZONE =
+  'it has no offset: end it with "Z" or "+hh:mm", or set timeZone (on the command line --time-zone Europe/Berlin)';
+
+/**
+ * Reads RFC 3339, and other forms allowed by the rules. @param ambiguous counts local times that clocks skip
+ * or show twice
+ */
+export function createInstantReader(
+  { dateOrder, timeZone }: Pick<ReadRules, 'dateOrder' | 'timeZone'>,
+  ambiguous: AmbiguousTimes,
+): ReadInstant {
+  const zone = timeZone === undefined ? null : new Zone(timeZone);
+  const readLocal = (text: string): LocalInstant | string => {
+    const local = parseLocalTime(text, dateOrder);
+    if (typeof local === 'string') return local;
+    const { localMs, offsetMs } = local;
+    if (offsetMs === null && zone === null) return NEEDS_TIME_ZONE;
+    const read: LocalInstant =
+      offsetMs === null
+        ? (zone as Zone).instantOf(localMs)
+        : { instantMs: localMs - offsetMs, kind: 'exact' };
+    const isShown = read.instantMs >= INSTANT_MS_MIN && read.instantMs <= INSTANT_MS_MAX;
+    return isShown ? read : 'in UTC it lies outside the years 0000 to 9999';
+  };
+  if (zone === null && dateOrder === undefined) {
+    return (text) => {
+      const instantMs = parseInstant(text);
+      if (typeof instantMs === 'number') return instantMs;
+      const local = parseLocalTime(text, undefined);
+      if (local === NEEDS_DATE_ORDER) return local;
+      return typeof local !== 'string' && local.offsetMs === null ? NEEDS_TIME_ZONE : instantMs;
+    };
+  }
+  const memo = new TextMemo<LocalInstant>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+  return (text) => {
+    let local: LocalInstant | string | undefined = memo.get(text);
+    if (local === undefined) {
+      const instantMs = parseInstant(text);
+      if (typeof instantMs === 'number') return instantMs;
+      local = readLocal(text);
+      if (typeof local === 'string') return local;
+      memo.set(text, local);
+    }
+    if (local.kind === 'gap') ambiguous.gaps++;
+    else if (local.kind === 'overlap') ambiguous.overlaps++;
+    return local.instantMs;
+  };
+}
+
+const CONTENT_FIELDS = [
+  'time',
+  'endTime',
+  'title',
+  'roomId',
+  'courseId',
+  'studyGroup',
+  'lecturer',
+  'type',
+  'groupId',
+  'lecturerId',
+] as const;
+
+/** 16 hexadecimal digits are enough to distinguish the records of one source. */
+const PRINT_BYTES = 16;
+
+/**
+ * Makes identifiers for records without an identifier, from ten fields and from the position among equal
+ * records. Equal records of different sources get equal identifiers. 40 bytes are kept for each record.
+ */
+class ContentIdentifiers {
+  readonly #hash = new KeyedHash(randomHashSeed());
+  readonly #print: Buffer = Buffer.alloc(PRINT_BYTES);
+  readonly #printView = viewOf(this.#print);
+  /** Records of the present source; sources are read one after another. */
+  #seen = new ByteStrings();
+  /** Records that occurred more than once. */
+  #counts = new Map<number, number>();
+  #source: string | undefined;
+
+  get heldBytes(): number {
+    return this.#seen.heldBytes;
+  }
+
+  identifierOf(event: NormalisedEvent, { source }: RecordPosition): string {
+    if (source !== this.#source) {
+      this.#source = source;
+      this.#seen = new ByteStrings();
+      this.#counts = new Map();
+    }
+    const content = JSON.stringify(CONTENT_FIELDS.map((name) => event[name]));
+    const identifier = derivedIdentifier('id', content);
+    const count = this.#count(identifier);
+    return count === 1 ? identifier : derivedIdentifier('id', `${content} ${count}`);
+  }
+
+  #count(identifier: string): number {
+    this.#print.write(identifier.replaceAll('-', '').slice(-PRINT_BYTES), 'latin1');
+    const hash = this.#hash.bytes(this.#printView, 0, PRINT_BYTES);
+    const known = this.#seen.find(hash, this.#printView, 0, PRINT_BYTES);
+    if (known === -1) {
+      this.#seen.add(hash, this.#printView, 0, PRINT_BYTES);
+      return 1;
+    }
+    const count = (this.#counts.get(known) ?? 1) + 1;
+    this.#counts.set(known, count);
+    return count;
+  }
 }

@@ -5,11 +5,11 @@
 import { statSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { LecternError } from '../base/errors.js';
+import { readTextFile } from '../base/files/text-file.js';
 import { TIMETABLE_FILE_BYTES_MAX } from '../base/limits.js';
 import type { IdentifierMode } from '../base/model/event.js';
 import type { FieldMap, ReadRules } from '../base/model/read-rules.js';
 import { fieldMapFault } from '../source/field-map.js';
-import { readSmallFile } from '../source/json-file.js';
 import { preparePatterns } from '../source/map-value.js';
 import type { RuleFault } from '../source/pattern/term.js';
 import { patternFaults } from '../source/pattern/weekly-rows.js';
@@ -39,7 +39,9 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//;
 /** @throws LecternError `source-unreadable`; `option-invalid` with all faults, each with line and column */
 export async function readTimetableFile(path: string): Promise<TimetablePlan> {
   const name = `the timetable file ${path}`;
-  const text = await readSmallFile(path, { name, bytesMax: TIMETABLE_FILE_BYTES_MAX });
+  const text = await readTextFile(path, {
+    ...{ name, bytesMax: TIMETABLE_FILE_BYTES_MAX, code: 'source-unreadable', isRegular: true },
+  });
   const read = await readYaml(text, path);
   const planning = new Planning(read, dirname(resolve(path)), resolve(path));
   planning.faults.found.push(...read.faults);

@@ -1,5 +1,5 @@
 import type { IdentifierMode, NormalisedEvent, RecordPosition, Rejection } from '../base/model/event.js';
-import { FIELDS, type FieldName, type KnownField } from '../base/model/fields.js';
+import { FIELDS, type FieldName, type KnownField, slotOf } from '../base/model/fields.js';
 import { isCanonicalUuid } from '../base/model/identifier.js';
 import type { AmbiguousTimes } from '../base/model/zone.js';
 import { ByteStrings, copyText, isSame, viewOf } from '../base/structures/byte-strings.js';
@@ -295,7 +295,7 @@ class InstantMemo {
 }
 
 function placeOf(name: FieldName): number {
-  return STRIDE * FIELDS.findIndex((field) => field.name === name);
+  return STRIDE * slotOf(name);
 }
 
 function fieldOf(name: FieldName): KnownField {

@@ -3,7 +3,7 @@ import { LecternError } from '../base/errors.js';
 import { VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../base/limits.js';
 import { derivedIdentifier } from '../base/model/derived-identifier.js';
 import type { Rejection } from '../base/model/event.js';
-import { FIELDS, type FieldName, NAMED_FIELDS } from '../base/model/fields.js';
+import { FIELDS, NAMED_FIELDS, slotOf } from '../base/model/fields.js';
 import { isUuid } from '../base/model/identifier.js';
 import type { FieldMap, MapValue, ReadRules } from '../base/model/read-rules.js';
 import { suggest } from '../base/model/suggest.js';
@@ -11,10 +11,8 @@ import { normaliseText, quoteEscaped } from '../base/model/text.js';
 import { viewOf } from '../base/structures/byte-strings.js';
 import { MISSING, type Names, NULL, namesOf, Row, TEXT, WHOLE } from '../base/structures/row.js';
 import { TextMemo } from '../base/structures/text-memo.js';
-import { ColumnWatch, checkColumns, type WatchedColumn } from './column-watch.js';
-import { LoadNotes } from './load-notes.js';
-import { columnsOf, type MapTemplate, parseTemplate } from './map-template.js';
-import { mapValueFault, ValueSteps } from './map-value.js';
+import { ColumnWatch, checkColumns, LoadNotes, type WatchedColumn } from './load-notes.js';
+import { columnsOf, type MapTemplate, mapValueFault, parseTemplate, ValueSteps } from './map-value.js';
 import { PatternFault, PatternReader, patternColumns, patternSteps } from './pattern/weekly-rows.js';
 import { RecordRows, recordIdOf } from './record-rows.js';
 import type { LoadOptions, RowForm, RowSink } from './source.js';
@@ -399,7 +397,7 @@ function planColumns(
   const own = fields.filter((field) => !templates.has(field));
   for (const field of own) add(field, fields.indexOf(field), false);
   const uses = [...templates.values()].flatMap(columnsOf);
-  const slotOf = (name: string): number => {
+  const slotOfColumn = (name: string): number => {
     const known = columns.find(({ spellings, each }) => spellings[0] === name && each === null);
     return known?.slot ?? add(name, slots++, true);
   };
@@ -412,11 +410,11 @@ function planColumns(
       nested.push({ slot: target, spellings: [], path: path ?? [], each: within ?? [] });
     } else if (typeof only !== 'object' || others.length > 0) {
       const parts = template.map((part) =>
-        typeof part === 'string' ? Buffer.from(part) : slotOf(part.column),
+        typeof part === 'string' ? Buffer.from(part) : slotOfColumn(part.column),
       );
       steps.push((row) => row.join(target, parts));
     } else if (own.includes(only.column) || uses.filter((name) => name === only.column).length > 1) {
-      const from = slotOf(only.column);
+      const from = slotOfColumn(only.column);
       steps.push((row) => row.copy(from, target));
     } else add(only.column, target, true);
   }
@@ -462,7 +460,7 @@ function eventSteps(
   if (isNamed) steps.push(deriving());
   if (lecturerIds !== undefined) steps.push(fillingLecturers(lecturerIds));
   if (prefix !== undefined) {
-    const [before, title] = [Buffer.from(prefix), slotOfField('title')];
+    const [before, title] = [Buffer.from(prefix), slotOf('title')];
     steps.push((row) => {
       if (row.isText(title)) row.join(title, [before, title]);
     });
@@ -472,7 +470,7 @@ function eventSteps(
 
 function fillingLecturers(lecturerIds: NonNullable<ReadRules['lecturerIds']>): (row: Row) => void {
   const ids = new Map(Object.entries(lecturerIds).map(([name, id]) => [normaliseText(name) ?? name, id]));
-  const [nameSlot, slot] = [slotOfField('lecturer'), slotOfField('lecturerId')];
+  const [nameSlot, slot] = [slotOf('lecturer'), slotOf('lecturerId')];
   return (row) => {
     if (!row.isText(nameSlot) || row.kindOf(slot) > NULL) return;
     const name = row.textOf(nameSlot);
@@ -596,7 +594,7 @@ export function spellingsOf(name: string): string[] {
 }
 
 const NAMED_SLOTS = NAMED_FIELDS.flatMap(({ name, namedBy: [nameField] }) =>
-  nameField === undefined ? [] : [[slotOfField(name), slotOfField(nameField)] as const],
+  nameField === undefined ? [] : [[slotOf(name), slotOf(nameField)] as const],
 );
 
 /** The text of an identifier becomes the name, if the record has no name. */
@@ -608,7 +606,7 @@ function keepNames(row: Row): void {
   }
 }
 
-const LESSON = slotOfField('lessonId');
+const LESSON = slotOf('lessonId');
 
 /** An empty text is no lesson, and the number of a lesson is a text. */
 function tidyLesson(row: Row): void {
@@ -621,7 +619,7 @@ function deriving(): (row: Row) => void {
   const fields = FIELDS.filter(({ name, kind }) => kind === 'identifier' && name !== 'id').map(
     ({ name }) => ({
       name,
-      slot: slotOfField(name),
+      slot: slotOf(name),
       memo: new TextMemo<string>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX),
     }),
   );
@@ -638,8 +636,4 @@ function deriving(): (row: Row) => void {
       row.put(slot, identifier);
     }
   };
-}
-
-function slotOfField(name: FieldName): number {
-  return MAPPED_FIELDS.indexOf(name);
 }

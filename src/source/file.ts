@@ -1,20 +1,20 @@
-import { type BigIntStats, createReadStream } from 'node:fs';
-import { type FileHandle, stat } from 'node:fs/promises';
-import type { Socket } from 'node:net';
+import { type BigIntStats, closeSync, createReadStream, fstatSync, openSync, type StatsBase } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
-import { LecternError } from '../base/errors.js';
-import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, FILE_TOTAL_MS_MAX } from '../base/limits.js';
-import { readRecords } from './formats/read-records.js';
+import { cannotRead, fileFault, LecternError } from '../base/errors.js';
+import { WITHOUT_WAITING } from '../base/files/without-waiting.js';
 import {
-  changedWhileRead,
-  type FileLimits,
-  FilePatience,
-  FilePieces,
-  fileUnreadable,
-  openPipe,
-} from './open-file.js';
+  FILE_AGE_MS_MIN,
+  FILE_CUT_REST_MS,
+  FILE_IDLE_MS_MAX,
+  FILE_POLL_MS,
+  FILE_TOTAL_MS_MAX,
+  READ_CHUNK_BYTES,
+} from '../base/limits.js';
+import { readRecords } from './formats/read-records.js';
 import { renewedDaily } from './renewed-daily.js';
 import type { LoadOptions, LoadSummary, ReadSummary, RowSink, Source } from './source.js';
 
@@ -94,7 +94,7 @@ async function loadOpened(
   }
   if (bytesTotal !== null && read.bytesRead < bytesTotal) {
     const problem = `it ended after ${read.bytesRead} of ${bytesTotal} bytes: it was cut while it was read`;
-    throw new LecternError('source-unreadable', `cannot read ${path}: ${problem}`);
+    throw cannotRead(path, problem);
   }
   while (read.endsCut && restMs(status, FILE_CUT_REST_MS) > 0 && !(await hasChanged())) {
     await pause(CUT_POLL_MS, signal);
@@ -127,7 +127,7 @@ let standardInputTaken = false;
 
 async function loadStandardInput(sink: RowSink, options: LoadOptions = {}): Promise<LoadSummary> {
   if (standardInputTaken) {
-    throw new LecternError('source-unreadable', `cannot read ${STANDARD_INPUT}: it was read already`);
+    throw cannotRead(STANDARD_INPUT, 'it was read already');
   }
   standardInputTaken = true;
   // In a worker thread process.stdin is another, empty stream.
@@ -151,4 +151,219 @@ async function* bytesOf(
     signal?.throwIfAborted();
     throw fileUnreadable(name, error);
   }
+}
+
+export function fileUnreadable(name: string, error: unknown): LecternError {
+  return cannotRead(name, fileFault(error), { cause: error });
+}
+
+/** Opens without waiting, because a pipe without a writer may have replaced the file. */
+async function openRegularFile(path: string): Promise<FileHandle> {
+  checkKind(await stat(path));
+  const handle = await open(path, WITHOUT_WAITING);
+  try {
+    checkKind(await handle.stat());
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function checkKind(status: StatsBase<number>): void {
+  if (status.isFile()) return;
+  if (status.isDirectory()) throw new Error('it is a directory; expected a file');
+  const kind = status.isFIFO() ? 'named pipe' : status.isSocket() ? 'socket' : null;
+  const device = status.isCharacterDevice() ? 'character device' : 'block device';
+  throw new Error(`it is a ${kind ?? device}; expected a regular file`);
+}
+
+/** Opens a named pipe so that reading is polled and can be given up. Null if the path is not a pipe. */
+async function openPipe(path: string): Promise<Socket | null> {
+  try {
+    if (!(await stat(path)).isFIFO()) return null;
+    const fd = openSync(path, WITHOUT_WAITING);
+    let isPipe = false;
+    try {
+      isPipe = fstatSync(fd).isFIFO();
+    } finally {
+      if (!isPipe) closeSync(fd);
+    }
+    return isPipe ? new Socket({ fd, readable: true, writable: false }) : null;
+  } catch (error) {
+    throw fileUnreadable(path, error);
+  }
+}
+
+/** Reads a file in pieces, one piece ahead of the caller. */
+export class FilePieces {
+  readonly #name: string;
+  readonly #handle: FileHandle;
+  /** Memory for reuse, because an allocation for each piece makes a load slower. */
+  readonly #free: ArrayBufferLike[] = [];
+  readonly #own = new WeakSet<ArrayBufferLike>();
+
+  constructor(name: string, handle: FileHandle) {
+    this.#name = name;
+    this.#handle = handle;
+  }
+
+  /** Allows reuse of a piece's memory. Bytes that were not allocated here are ignored. */
+  takeBack({ buffer }: Uint8Array): void {
+    if (this.#own.has(buffer)) this.#free.push(buffer);
+  }
+
+  async *read(): AsyncGenerator<Uint8Array> {
+    let next = this.#readNext();
+    try {
+      for (;;) {
+        const piece = await next;
+        if (piece.length === 0) return;
+        next = this.#readNext();
+        // The loop throws a failure of this read in its next turn. Until then, Node must not report it as unhandled.
+        next.catch(() => {});
+        yield piece;
+      }
+    } catch (error) {
+      throw fileUnreadable(this.#name, error);
+    } finally {
+      // The file must not be closed during a read.
+      await next.catch(() => {});
+    }
+  }
+
+  async #readNext(): Promise<Uint8Array> {
+    const memory = this.#free.pop() ?? new ArrayBuffer(READ_CHUNK_BYTES);
+    this.#own.add(memory);
+    const bytes = new Uint8Array(memory);
+    const { bytesRead } = await this.#handle.read(bytes, 0, bytes.length, null);
+    return bytes.subarray(0, bytesRead);
+  }
+}
+
+/** Limits of a file source. */
+export interface FileLimits {
+  /** Whether the path may be a named pipe. Default: whether it is one when the timetable is opened. */
+  readonly isPipe?: boolean | undefined;
+  /** Longest time between two pieces of a file. Default FILE_IDLE_MS_MAX. Pipes have no such limit. */
+  readonly idleMsMax?: number | undefined;
+  /** Longest time of the whole load. Default FILE_TOTAL_MS_MAX. */
+  readonly totalMsMax?: number | undefined;
+}
+
+/**
+ * Gives up a file that hangs, never ends, or is replaced. System calls for the file may hang forever, so every wait
+ * for them has a limit.
+ */
+export class FilePatience {
+  readonly #path: string;
+  readonly #idleMsMax: number;
+  readonly #totalMsMax: number;
+  readonly #beganMs: number = performance.now();
+  #opened: Pick<BigIntStats, 'dev' | 'ino'> | null = null;
+  #hasGivenUp = false;
+  #bytes = 0;
+
+  constructor(path: string, limits: FileLimits) {
+    this.#path = path;
+    this.#totalMsMax = limits.totalMsMax ?? FILE_TOTAL_MS_MAX;
+    this.#idleMsMax = Math.min(limits.idleMsMax ?? FILE_IDLE_MS_MAX, this.#totalMsMax);
+  }
+
+  async use<Result>(use: (handle: FileHandle) => Promise<Result>): Promise<Result> {
+    const opening = openRegularFile(this.#path);
+    const handle = await this.wait(opening).catch((error: unknown) => {
+      // The system may still open the file later.
+      opening.then((late) => late.close()).catch(() => {});
+      throw error instanceof LecternError ? error : fileUnreadable(this.#path, error);
+    });
+    try {
+      return await use(handle);
+    } finally {
+      await this.#end(handle.close());
+    }
+  }
+
+  /** From now on, reading fails if the path leads to another file. */
+  opened(status: Pick<BigIntStats, 'dev' | 'ino'>): void {
+    this.#opened = status;
+  }
+
+  /** Settles as the promise does, or rejects with `source-unreadable`. */
+  async wait<Value>(promise: Promise<Value>): Promise<Value> {
+    const beganMs = performance.now();
+    const pollMs = Math.min(FILE_POLL_MS, Math.ceil(this.#idleMsMax / 4));
+    let timer: NodeJS.Timeout | undefined;
+    const givenUp = new Promise<never>((_, reject) => {
+      let isLooking = false;
+      timer = setInterval(() => {
+        const nowMs = performance.now();
+        if (nowMs - this.#beganMs >= this.#totalMsMax) reject(this.#tooLong());
+        else if (nowMs - beganMs >= this.#idleMsMax) {
+          reject(this.#giveUp(`nothing came for ${this.#idleMsMax / 1000} s, after ${this.#bytes} bytes`));
+        } else if (!isLooking) {
+          isLooking = true;
+          void this.#isReplaced().then((isReplaced) => {
+            isLooking = false;
+            if (isReplaced) reject(this.#giveUp('it was replaced by another file while it was read'));
+          });
+        }
+      }, pollMs);
+    });
+    try {
+      return await Promise.race([promise, givenUp]);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** The pieces of the file. Throws if they exceed `bytesMax`, because the file has then changed. */
+  async *pieces(
+    pieces: AsyncGenerator<Uint8Array>,
+    bytesMax: number = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const { done, value } = await this.wait(pieces.next());
+        if (done) return;
+        if (performance.now() - this.#beganMs >= this.#totalMsMax) throw this.#tooLong();
+        this.#bytes += value.length;
+        if (this.#bytes > bytesMax) throw changedWhileRead(this.#path);
+        yield value;
+      }
+    } finally {
+      await this.#end(pieces.return(undefined));
+    }
+  }
+
+  /** A deleted file does not count as replaced, and is read to its end. */
+  async #isReplaced(): Promise<boolean> {
+    const opened = this.#opened;
+    if (opened === null) return false;
+    try {
+      const now = await stat(this.#path, { bigint: true });
+      return now.ino !== opened.ino || now.dev !== opened.dev;
+    } catch {
+      return false;
+    }
+  }
+
+  async #end(end: Promise<unknown>): Promise<void> {
+    if (this.#hasGivenUp) end.catch(() => {});
+    else await end;
+  }
+
+  #tooLong(): LecternError {
+    const problem = `it was not read whole within ${this.#totalMsMax / 1000} s, after ${this.#bytes} bytes`;
+    return this.#giveUp(problem);
+  }
+
+  #giveUp(problem: string): LecternError {
+    this.#hasGivenUp = true;
+    return cannotRead(this.#path, problem);
+  }
+}
+
+function changedWhileRead(name: string, cause?: unknown): LecternError {
+  return cannotRead(name, 'it changed while it was read', { cause });
 }

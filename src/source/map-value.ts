@@ -2,8 +2,9 @@
  * Values of field maps that are objects: what becomes of a text of the source before it is the value of a field. Texts
  * repeat in columns, so the results are remembered.
  */
+
 import type { RE2JS } from 're2js';
-import { LecternError } from '../base/errors.js';
+import { optionInvalid } from '../base/errors.js';
 import {
   MATCHED_UNITS_MAX,
   PATTERN_UNITS_MAX,
@@ -18,7 +19,37 @@ import { suggest } from '../base/model/suggest.js';
 import { quoteEscaped } from '../base/model/text.js';
 import { type Item, LIST, NULL, OTHER, type Row } from '../base/structures/row.js';
 import { TextMemo } from '../base/structures/text-memo.js';
-import { parseTemplate } from './map-template.js';
+
+/** A part of a template: plain text, or a column whose value is inserted. */
+type TemplatePart = string | { readonly column: string };
+
+/** The parts of a text such as `{date}T{start}`. A text without braces is one column. `{{` and `}}` stand for braces. */
+export type MapTemplate = readonly TemplatePart[];
+
+/** @returns a clause on the fault, such as "it names no column" */
+export function parseTemplate(text: string): MapTemplate | string {
+  if (text === '') return 'it names no column';
+  if (!/[{}]/.test(text)) return [{ column: text }];
+  const parts: TemplatePart[] = [];
+  let plain = '';
+  for (const [token, column] of text.matchAll(/\{\{|\}\}|\{([^{}]*)\}|[{}]|[^{}]+/g)) {
+    if (column !== undefined) {
+      if (column === '') return '{} names no column';
+      if (plain !== '') parts.push(plain);
+      plain = '';
+      parts.push({ column });
+    } else if (token === '{' || token === '}') {
+      return `"${token}" has no partner: write {column}, or ${token}${token} for a brace`;
+    } else plain += token === '{{' ? '{' : token === '}}' ? '}' : token;
+  }
+  if (plain !== '') parts.push(plain);
+  if (parts.every((part) => typeof part === 'string')) return 'it names no column: write {column}';
+  return parts;
+}
+
+export function columnsOf(template: MapTemplate): string[] {
+  return template.flatMap((part) => (typeof part === 'string' ? [] : [part.column]));
+}
 
 const MEMBERS = ['from', 'split', 'each', 'match', 'values', 'otherwise'] as const;
 /** An event has one value of these fields. */
@@ -150,8 +181,7 @@ export class ValueSteps {
     this.#field = field;
     this.#split = split;
     const fault = match === undefined ? null : patternFault(match);
-    if (fault !== null)
-      throw new LecternError('option-invalid', `match of ${field} is ${quoteEscaped(match ?? '')}: ${fault}`);
+    if (fault !== null) throw optionInvalid(`match of ${field} is ${quoteEscaped(match ?? '')}: ${fault}`);
     if (match !== undefined && engine === null) throw new Error('the engine of patterns was not loaded');
     this.#pattern = match === undefined ? null : (engine as typeof RE2JS).compile(match);
     this.#hasGroup = this.#pattern !== null && Object.hasOwn(this.#pattern.namedGroups(), 'value');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { LecternError } from '../base/errors.js';
+import { cannotRead, type LecternError, optionInvalid } from '../base/errors.js';
 import { MEMORY_OVERLAY_ENTRIES_MIN } from '../base/limits.js';
 import { digitsOf } from '../base/model/identifier.js';
 import type {
@@ -80,7 +80,7 @@ export class MemorySource implements RecordSource {
     }
     if (since !== null) return { ...this.#deltaSince(since), version };
     const problem = 'they are a stream that was already read; expected replace() with other records';
-    throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
+    throw cannotRead(this.name, problem);
   }
 
   /** Replaces all records. Throws LecternError `option-invalid` for records that are not iterable. */
@@ -102,7 +102,7 @@ export class MemorySource implements RecordSource {
   apply(change: RecordChange): void {
     const upserts = listOf(change, 'upsert').map((record) => {
       const id = idOf(record);
-      if (id === null) throw invalid('a record to upsert needs an id that is a text or a whole number');
+      if (id === null) throw optionInvalid('a record to upsert needs an id that is a text or a whole number');
       return [id, record as { readonly id: string | number }] as const;
     });
     const removed = listOf(change, 'remove') as (string | number)[];
@@ -187,10 +187,6 @@ export class MemorySource implements RecordSource {
   }
 }
 
-function invalid(problem: string): LecternError {
-  return new LecternError('option-invalid', problem);
-}
-
 /** A string is iterable, too, but its characters are not records. */
 function checkRecords(given: unknown, taker: string): Records {
   const isIterable =
@@ -198,7 +194,7 @@ function checkRecords(given: unknown, taker: string): Records {
     given !== null &&
     (Symbol.iterator in given || Symbol.asyncIterator in given);
   if (isIterable) return given as Records;
-  throw invalid(`${taker} takes an iterable of records, such as an array`);
+  throw optionInvalid(`${taker} takes an iterable of records, such as an array`);
 }
 
 /** Whether the records can be read only once: a generator, or a stream of Node or the web. */
@@ -210,7 +206,7 @@ function isStream(records: Records): boolean {
 
 function listOf(change: unknown, name: keyof RecordChange): unknown[] {
   const fault = (problem: string): LecternError =>
-    invalid(`apply() takes { upsert: [records], remove: [ids] }: ${problem}`);
+    optionInvalid(`apply() takes { upsert: [records], remove: [ids] }: ${problem}`);
   if (typeof change !== 'object' || change === null) throw fault('it got no object');
   const unknown = Object.keys(change).find((key) => key !== 'upsert' && key !== 'remove');
   if (unknown !== undefined) throw fault(`it does not take ${JSON.stringify(unknown)}`);

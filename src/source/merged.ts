@@ -1,14 +1,15 @@
-import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
-import { LecternError, type LecternErrorCode } from '../base/errors.js';
+import { LecternError, type LecternErrorCode, optionInvalid, tooLarge } from '../base/errors.js';
 import {
   COPY_BATCH_BYTES_MAX,
   COPY_BATCH_RECORDS,
   COPY_BATCH_UNPACKED_BYTES_MAX,
   PARTS_AT_ONCE,
 } from '../base/limits.js';
+import { shortDigest } from '../base/model/derived-identifier.js';
 import type { RecordPosition, Rejection } from '../base/model/event.js';
+import { slotOf } from '../base/model/fields.js';
 import { overlaid, type ReadRules } from '../base/model/read-rules.js';
 import { ByteStrings } from '../base/structures/byte-strings.js';
 import { KeyedHash, randomHashSeed } from '../base/structures/keyed-hash.js';
@@ -48,8 +49,7 @@ const FAILURES_SHOWN = 3;
  * replaced by its parts.
  */
 export function mergedSource(sources: readonly Source[]): Source {
-  if (sources.length === 0)
-    throw new LecternError('option-invalid', 'no source is given; expected at least one');
+  if (sources.length === 0) throw optionInvalid('no source is given; expected at least one');
   const names = labelsOf(sources);
   const rest = names.length - NAMES_SHOWN;
   const shown = rest > 1 ? [...names.slice(0, NAMES_SHOWN), `${rest} more`] : names;
@@ -281,7 +281,7 @@ function partFailureOf(
 function versionOf(reports: readonly PartReport[]): string | null {
   const versions = reports.map(({ id, copy }) => [id, copy === null ? 'missing' : copy.version] as const);
   if (versions.some(([, version]) => version === null)) return null;
-  return createHash('sha256').update(JSON.stringify(versions)).digest().subarray(0, 16).toString('base64url');
+  return shortDigest(JSON.stringify(versions));
 }
 
 /** Makes all names different. */
@@ -317,7 +317,7 @@ const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const LENGTH_BYTES = 4;
 const KINDS = 16;
 const VALUES_REMEMBERED = 4096;
-const ID = MAPPED_FIELDS.indexOf('id');
+const ID = slotOf('id');
 
 /** Keeps rows in few bytes. */
 export class CopyWriter implements RowSink {
@@ -430,7 +430,7 @@ export class CopyWriter implements RowSink {
     this.#budget.bytes -= packed.length;
     if (this.#budget.bytes < 0) {
       const problem = `no memory is left for the records of several sources, after ${this.#records} records`;
-      throw new LecternError('source-too-large', `cannot read ${this.#source}: ${problem}`);
+      throw tooLarge(this.#source, problem);
     }
     this.#batches.push(length, packed);
     this.#names = new Map();

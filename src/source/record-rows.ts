@@ -5,7 +5,7 @@
 import { ROWS_PER_RECORD_MAX, VALUE_MEMO_ENTRIES_MAX } from '../base/limits.js';
 import { derivedIdentifier, recordPrefix, rowIdentifier } from '../base/model/derived-identifier.js';
 import type { IdentifierMode } from '../base/model/event.js';
-import { FIELDS, type FieldName, NAMED_FIELDS } from '../base/model/fields.js';
+import { FIELDS, type FieldName, NAMED_FIELDS, slotOf } from '../base/model/fields.js';
 import { parseIdentifier } from '../base/model/identifier.js';
 import {
   type Item,
@@ -276,8 +276,4 @@ export function recordIdOf(row: Row, identifiers: IdentifierMode): string | null
 
 function namesOfSlots(slots: readonly number[]): string {
   return slots.map((slot) => FIELDS[slot]?.name).join(' with ');
-}
-
-function slotOf(name: FieldName): number {
-  return FIELDS.findIndex((field) => field.name === name);
 }

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { LecternError } from '../base/errors.js';
+import { LecternError, optionInvalid } from '../base/errors.js';
 import {
   CAPACITY_MAX,
   ROOM_FAULTS_MAX,
@@ -7,6 +6,7 @@ import {
   ROOMS_FILE_BYTES_MAX,
   ROOMS_MAX,
 } from '../base/limits.js';
+import { shortDigest } from '../base/model/derived-identifier.js';
 import {
   formatPosition,
   type IdentifierMode,
@@ -71,7 +71,7 @@ export function roomsOf(given: readonly unknown[], identifiers: IdentifierMode):
     }
     return intake.finish();
   } catch (cause) {
-    throw new LecternError('option-invalid', `rooms cannot be used: ${(cause as Error).message}`, { cause });
+    throw optionInvalid(`rooms cannot be used: ${(cause as Error).message}`, cause);
   }
 }
 
@@ -119,7 +119,7 @@ class RoomIntake implements RowSink {
       throw new Error([...this.#faults, ...(more === 0 ? [] : [`and ${more} more faults`])].join('; '));
     }
     const rooms = [...this.#rooms.values()].sort((a, b) => compareCodePoints(a.id, b.id));
-    const digest = createHash('sha256').update(JSON.stringify(rooms)).digest('base64url').slice(0, 22);
+    const digest = shortDigest(JSON.stringify(rooms));
     return { rooms, digest };
   }
 

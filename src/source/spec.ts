@@ -1,22 +1,20 @@
-import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LecternError } from '../base/errors.js';
+import { cannotRead, LecternError, optionInvalid } from '../base/errors.js';
+import { readTextFile } from '../base/files/text-file.js';
 import { LECTURER_IDS_BYTES_MAX } from '../base/limits.js';
+import { shortDigest } from '../base/model/derived-identifier.js';
+import { describeJsonFault } from '../base/model/json-fault.js';
 import { overlaid, type ReadRules } from '../base/model/read-rules.js';
 import { quoteEscaped } from '../base/model/text.js';
-import { fileSource } from './file.js';
-import { isGlob } from './find-files.js';
-import { type FolderSpec, foundFiles, type GlobSpec } from './found-files.js';
+import { type FileLimits, fileSource } from './file.js';
+import { type FolderSpec, foundFiles, type GlobSpec, isGlob } from './found-files.js';
 import { addressDigest, parseAddress } from './http/address.js';
 import type { AskSecretHeaders } from './http/call.js';
-import type { ClientCredentials } from './http/credentials.js';
-import { headersByOrigin } from './http/headers-by-origin.js';
+import { type ClientCredentials, headersByOrigin } from './http/credentials.js';
 import { type HttpSpec, httpSource } from './http.js';
-import { readJsonObject } from './json-file.js';
 import { mergedSource } from './merged.js';
-import type { FileLimits } from './open-file.js';
 import { postgresSource } from './postgres/postgres.js';
 import { isPostgresAddress } from './postgres/postgres-address.js';
 import {
@@ -84,7 +82,7 @@ export function sourceOfSpec(given: SourceSpec, ask?: AskSecretHeadersOf): Sourc
   switch (spec.kind) {
     case 'file':
       if (typeof spec.path !== 'string' || spec.path === '')
-        throw invalid('a source of the kind file has no path');
+        throw optionInvalid('a source of the kind file has no path');
       return fileSource(spec.path, spec);
     case 'folder':
     case 'glob':
@@ -97,7 +95,7 @@ export function sourceOfSpec(given: SourceSpec, ask?: AskSecretHeadersOf): Sourc
       return mergedSource(spec.specs.map((each) => sourceOfSpec(each, ask)));
     default: {
       const kind = JSON.stringify((spec as { readonly kind: unknown }).kind);
-      throw invalid(
+      throw optionInvalid(
         `a source of the kind ${kind} is not known; expected file, folder, glob, http, postgres or merged`,
       );
     }
@@ -111,17 +109,13 @@ function askOf(spec: HttpSpec, ask: AskSecretHeadersOf | undefined): AskSecretHe
     : (...asked) => ask(credentials, ...asked);
 }
 
-function invalid(problem: string, cause?: unknown): LecternError {
-  return new LecternError('option-invalid', problem, { cause });
-}
-
 /**
  * 22 base64url characters, equal for equal sources. Credentials and maps of lecturers do not count. A source of the
  * embedding program is identified by its name alone.
  */
 export function sourceDigest(source: SourceSpec | RecordSource, name: string): string {
   const parts = 'load' in source ? [`records ${name}`] : partsOf(source);
-  return createHash('sha256').update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
+  return shortDigest(JSON.stringify(parts));
 }
 
 function partsOf(spec: SourceSpec): readonly string[] {
@@ -176,7 +170,7 @@ export function parseSourceArgument(
     return { ...each, ...(fields && { headers: fields }), ...(clientCredentials && { clientCredentials }) };
   });
   const [first, ...others] = specs;
-  if (first === undefined) throw invalid('no source is given; expected at least one');
+  if (first === undefined) throw optionInvalid('no source is given; expected at least one');
   const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
   // Reports wrong addresses and header fields at once.
   sourceOfSpec(spec);
@@ -188,7 +182,7 @@ function parseOne(
   http: Omit<Partial<HttpSpec>, 'kind' | 'url'>,
   postgres: PostgresOptions,
 ): SourceSpec {
-  if (text === '') throw invalid('the source is empty; expected a path or an address');
+  if (text === '') throw optionInvalid('the source is empty; expected a path or an address');
   if (isPostgresAddress(text)) return { ...postgres, kind: 'postgres', url: text };
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   switch (scheme) {
@@ -204,10 +198,10 @@ function parseOne(
       try {
         return specOfPath(fileURLToPath(text));
       } catch (cause) {
-        throw invalid('the source is not a file: URL of this machine', cause);
+        throw optionInvalid('the source is not a file: URL of this machine', cause);
       }
     default:
-      throw invalid(
+      throw optionInvalid(
         `a source of the scheme ${scheme} cannot be read; expected a path, or an address that begins with http, https, postgres, nats, tls or folder and ://`,
       );
   }
@@ -283,6 +277,31 @@ function lecturersFile(path: string): Parameters<typeof readJsonObject>[1] {
   return { name, form: '{"name": "identifier"}', bytesMax: LECTURER_IDS_BYTES_MAX };
 }
 
+/**
+ * @param name for messages
+ * @param form of the object, such as `{"name": "identifier"}`
+ * @throws LecternError `source-unreadable`; `source-malformed` if the value is not an object
+ */
+async function readJsonObject(
+  path: string,
+  { name, form, bytesMax }: { name: string; form: string; bytesMax: number },
+): Promise<Readonly<Record<string, unknown>>> {
+  const text = await readTextFile(path, {
+    ...{ name, bytesMax, code: 'source-unreadable', isRegular: true },
+  });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const problem = `it is not JSON: ${describeJsonFault(text)}`;
+    throw cannotRead(name, problem, { cause });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new LecternError('source-malformed', `${name}: expected an object of the form ${form}`);
+}
+
 function idsByName(
   map: Readonly<Record<string, unknown>>,
   code: 'source-malformed' | 'option-invalid',
@@ -300,5 +319,5 @@ function digestOf(rules: Partial<ReadRules>): string {
   const { lecturerIds, places: _, ...others } = rules;
   const ids = lecturerIds && Object.entries(lecturerIds).sort(([a], [b]) => (a < b ? -1 : 1));
   const text = JSON.stringify([others, ids]);
-  return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url');
+  return shortDigest(text);
 }

@@ -8,7 +8,7 @@ import { monotonicMs, monotonicMsAt } from '../../src/base/model/clock.js';
 import type { SourceState } from '../../src/base/model/source-state.js';
 import { NO_DIFFERENCES } from '../../src/change/history.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
-import { refused } from '../../src/source/http/failure.js';
+import { refused } from '../../src/source/http/call.js';
 import { serve, setUp } from '../http/harness.js';
 
 const MINUTE_MS = 60_000;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
 import type { ReadRules } from '../../src/base/model/read-rules.js';
-import { createInstantReader } from '../../src/normalise/instant-reader.js';
+import { createInstantReader } from '../../src/normalise/normalise.js';
 
 type TimeRules = Pick<ReadRules, 'dateOrder' | 'timeZone'>;
 

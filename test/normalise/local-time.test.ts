@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { test } from 'tap';
 import { parseLocalTime } from '../../src/base/model/local-time.js';
 import type { DateOrder } from '../../src/base/model/read-rules.js';
-import { createInstantReader } from '../../src/normalise/instant-reader.js';
+import { createInstantReader } from '../../src/normalise/normalise.js';
 import { runs } from '../hard/size.js';
 import { fastTest } from '../hard/slow-test.js';
 

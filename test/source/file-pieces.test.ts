@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES } from '../../src/base/limits.js';
-import { fileSource } from '../../src/source/file.js';
-import { FilePieces } from '../../src/source/open-file.js';
+import { FilePieces, fileSource } from '../../src/source/file.js';
 import { eventOf } from '../snapshot/images.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'lectern-pieces-'));

@@ -1,5 +1,5 @@
 /** Name-based UUIDs for texts that are not UUIDs (RFC 9562 section 5.5). Equal texts of one field get equal UUIDs, in every load. */
-import { hash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { FieldName } from './fields.js';
 import { normaliseText } from './text.js';
 
@@ -13,6 +13,11 @@ const namespaces = new Map<FieldName, Buffer>();
 /** @param text is compared in Unicode NFC, or as it is if it cannot be normalised */
 export function derivedIdentifier(field: FieldName, text: string): string {
   return nameBased(namespaceOf(field), normaliseText(text) ?? text);
+}
+
+/** 22 base64url characters, equal for equal texts. */
+export function shortDigest(text: string): string {
+  return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url');
 }
 
 /** `xxxxxxxx-xxxx-5xxx`: 60 bits, by which the rows of a record are found again. */

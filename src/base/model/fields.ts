@@ -163,6 +163,11 @@ export const FIELDS: Named<FieldName> = DESCRIPTORS.map((descriptor) => {
   return { ...field, indexed: isIdentity(field) || KEYS.includes(field.name) };
 });
 export const OUTPUT_FIELDS = FIELDS.filter((field) => field.output) as Named<OutputFieldName>;
+/** The place of a field in the table, and in a row. */
+export function slotOf(name: FieldName): number {
+  return FIELDS.findIndex((field) => field.name === name);
+}
+
 export const PARAMETER_FIELDS = FIELDS.filter((field) => field.parameter) as Named<ParameterFieldName>;
 /** Fields on which claims and enrolments can select. */
 export const IDENTITY_FIELDS = FIELDS.filter(isIdentity) as Named<IdentityFieldName>;

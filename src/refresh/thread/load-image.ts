@@ -5,7 +5,7 @@ import {
 } from '../../base/limits.js';
 import { RECORD_PREFIX_UNITS, recordPrefix } from '../../base/model/derived-identifier.js';
 import type { NormalisedEvent } from '../../base/model/event.js';
-import { FIELDS } from '../../base/model/fields.js';
+import { slotOf } from '../../base/model/fields.js';
 import { parseIdentifier } from '../../base/model/identifier.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import { editImage } from '../../change/apply.js';
@@ -140,7 +140,7 @@ interface Intake {
   readonly normaliser: Normaliser;
 }
 
-const ID = FIELDS.findIndex(({ name }) => name === 'id');
+const ID = slotOf('id');
 
 /** Records that a source has taken back, each with the events that replace it, until the image is built. */
 class RetractedEvents {

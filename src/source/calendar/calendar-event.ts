@@ -3,9 +3,16 @@ import { CALENDAR_PROPERTIES_MAX, RECORD_BYTES_MAX, ZONE_NAME_UNITS_MAX } from '
 import type { RecordPosition, Rejection, RejectionCode } from '../../base/model/event.js';
 import type { FieldName } from '../../base/model/fields.js';
 import { formatInstant } from '../../base/model/time.js';
-import { type GivenTime, parseTime } from './calendar-time.js';
-import { type ContentLine, parameterOf, readContentLine, textsOf, unescapeText } from './content-line.js';
-import type { FoundLine } from './line-scanner.js';
+import {
+  type ContentLine,
+  type FoundLine,
+  type GivenTime,
+  parameterOf,
+  parseTime,
+  readContentLine,
+  textsOf,
+  unescapeText,
+} from './content-line.js';
 
 export type EventFault = Omit<Rejection, 'position'>;
 

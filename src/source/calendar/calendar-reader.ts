@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { LecternError } from '../../base/errors.js';
+import { optionInvalid } from '../../base/errors.js';
 import {
   CALENDAR_DEPTH_MAX,
   CALENDAR_STEPS_MAX,
@@ -26,16 +26,13 @@ import {
   isRecurring,
   isWithdrawal,
 } from './calendar-event.js';
-import { type CalendarZone, zoneOfName } from './calendar-zones.js';
-import { readContentLine, unescapeText } from './content-line.js';
-import { withOthers } from './event-faults.js';
+import { type CalendarZone, type Observance, zoneOfName } from './calendar-zones.js';
+import { type FoundLine, LineScanner, readContentLine, unescapeText } from './content-line.js';
 import { EventOutput, type OutsideSpan } from './event-output.js';
-import { CalendarScope, isFault, timingOf, UnknownZone } from './event-timing.js';
+import { CalendarScope, isFault, timingOf, UnknownZone, withOthers } from './event-timing.js';
 import type { Steps } from './expand-rule.js';
 import { KeptEvents, WAITING_BYTES_MAX } from './kept-events.js';
-import { type FoundLine, LineScanner } from './line-scanner.js';
 import type { RecurrenceWindow } from './recurrence-set.js';
-import type { Observance } from './zone-rules.js';
 
 const COLON = 0x3a;
 const NAME_UNITS_SHOWN = 40;
@@ -80,7 +77,7 @@ export class CalendarReader implements FormatReader {
     this.#givenZone = rules.timeZone === undefined ? null : zoneOfName(rules.timeZone);
     if (rules.timeZone !== undefined && this.#givenZone === null) {
       const problem = `timeZone is ${JSON.stringify(rules.timeZone)}; expected a name of IANA such as Europe/Berlin`;
-      throw new LecternError('option-invalid', problem);
+      throw optionInvalid(problem);
     }
     this.#scope = new CalendarScope(this.#givenZone);
     this.#scanner = new LineScanner((line) => this.#takeLine(line));
@@ -324,10 +321,7 @@ function yearsAfter(instantMs: number, years: number): number {
 function instantOf(name: string, text: string): number {
   const instantMs = parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
   if (typeof instantMs === 'number') return instantMs;
-  throw new LecternError(
-    'option-invalid',
-    `${name} is ${JSON.stringify(text)}; expected a date such as 2026-09-01`,
-  );
+  throw optionInvalid(`${name} is ${JSON.stringify(text)}; expected a date such as 2026-09-01`);
 }
 
 type WrittenObservance = {

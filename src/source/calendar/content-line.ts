@@ -1,6 +1,144 @@
 /** Content lines of RFC 5545 section 3.1, after unfolding. */
+
 import { isAscii, isUtf8 } from 'node:buffer';
-import { PROPERTY_NAME_UNITS_MAX } from '../../base/limits.js';
+import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../base/limits.js';
+import { DAY_MS, parseInstant } from '../../base/model/time.js';
+
+/** Finds the lines of iCalendar in chunks of any size, and joins folded ones (RFC 5545 section 3.1). */
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+const FIRST_BYTES = 1024;
+
+/** A line without its end. */
+export interface FoundLine {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly lineNumber: number;
+  /** Whether the bytes of the line are known to be ASCII. */
+  readonly isPlain: boolean;
+  /** Whether the line is longer than RECORD_BYTES_MAX, so that `bytes` has only its beginning. */
+  readonly isCut: boolean;
+}
+
+/** Takes a line, which is valid until the call returns. */
+export type TakeLine = (line: FoundLine) => void;
+
+/** Lines may end with LF, CR LF or CR CR LF. Folded lines are joined as bytes, because a fold may cut a character. */
+export class LineScanner {
+  readonly #take: TakeLine;
+  readonly #found: { -readonly [Name in keyof FoundLine]: FoundLine[Name] };
+  /** Number of the next line of the source. */
+  #lineNumber = 1;
+  /** The bytes so far of a line that may continue. */
+  #carry: Buffer = Buffer.allocUnsafe(FIRST_BYTES);
+  #length = 0;
+  #carryLineNumber = 0;
+  #isCarrying = false;
+  #isCut = false;
+  /** Whether the carried line has ended, unless the next line continues it. */
+  #isEnded = false;
+  /** Whether the next byte is the white space that continues a line. */
+  #isFold = false;
+
+  constructor(take: TakeLine) {
+    this.#take = take;
+    this.#found = {
+      bytes: this.#carry,
+      start: 0,
+      end: 0,
+      lineNumber: 0,
+      isPlain: false,
+      isCut: false,
+    };
+  }
+
+  push(chunk: Buffer): void {
+    const isPlain = isAscii(chunk);
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#isEnded) {
+        if (isFold(chunk[at])) this.#isFold = true;
+        else this.#giveCarry();
+        this.#isEnded = false;
+      }
+      const start = this.#isFold ? at + 1 : at;
+      this.#isFold = false;
+      const lf = chunk.indexOf(LF, at);
+      const end = lf === -1 ? chunk.length : lf;
+      if (!this.#isCarrying && lf !== -1 && lf + 1 < chunk.length && !isFold(chunk[lf + 1])) {
+        let lineEnd = end;
+        while (lineEnd > start && chunk[lineEnd - 1] === CR) lineEnd--;
+        this.#give(chunk, start, lineEnd, this.#lineNumber, isPlain, false);
+      } else {
+        this.#append(chunk, start, end);
+        if (lf !== -1) {
+          while (this.#length > 0 && this.#carry[this.#length - 1] === CR) this.#length--;
+          this.#isEnded = true;
+        }
+      }
+      if (lf !== -1) this.#lineNumber++;
+      at = end + 1;
+    }
+  }
+
+  finish(): void {
+    if (this.#isCarrying) {
+      while (this.#length > 0 && this.#carry[this.#length - 1] === CR) this.#length--;
+      this.#giveCarry();
+    }
+  }
+
+  #append(chunk: Buffer, start: number, end: number): void {
+    if (!this.#isCarrying) {
+      this.#isCarrying = true;
+      this.#length = 0;
+      this.#isCut = false;
+      this.#carryLineNumber = this.#lineNumber;
+    }
+    const room = Math.max(0, RECORD_BYTES_MAX - this.#length);
+    if (end - start > room) this.#isCut = true;
+    const stop = Math.min(end, start + room);
+    const length = this.#length + Math.max(0, stop - start);
+    if (length > this.#carry.length) {
+      const larger = Buffer.allocUnsafe(Math.min(RECORD_BYTES_MAX, Math.max(length, 2 * this.#carry.length)));
+      this.#carry.copy(larger, 0, 0, this.#length);
+      this.#carry = larger;
+    }
+    if (stop > start) chunk.copy(this.#carry, this.#length, start, stop);
+    this.#length = length;
+  }
+
+  #giveCarry(): void {
+    this.#isCarrying = false;
+    this.#give(this.#carry, 0, this.#length, this.#carryLineNumber, false, this.#isCut);
+  }
+
+  #give(
+    bytes: Buffer,
+    start: number,
+    end: number,
+    lineNumber: number,
+    isPlain: boolean,
+    isCut: boolean,
+  ): void {
+    if (end === start) return;
+    const found = this.#found;
+    found.bytes = bytes;
+    found.start = start;
+    found.isCut = isCut || end - start > RECORD_BYTES_MAX;
+    found.end = Math.min(end, start + RECORD_BYTES_MAX);
+    found.lineNumber = lineNumber;
+    found.isPlain = isPlain;
+    this.#take(found);
+  }
+}
+
+function isFold(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB;
+}
 
 const COLON = 0x3a;
 const SEMICOLON = 0x3b;
@@ -139,4 +277,82 @@ export function unescapeText(text: string): string {
 export function textsOf(list: string): string[] {
   if (!list.includes(',')) return [unescapeText(list)];
   return Array.from(list.matchAll(/(?:[^\\,]|\\.)+/gsu), ([text]) => unescapeText(text));
+}
+
+/** Dates, times and durations in the forms of RFC 5545. */
+/** A value of DTSTART, DTEND, RECURRENCE-ID, RDATE or EXDATE, with its parameters. */
+export interface GivenTime {
+  readonly value: string;
+  readonly tzid: string | null;
+}
+
+/** A parsed date or date-time whose time zone is not known yet. */
+export interface WrittenTime {
+  /** Date and time, treated as UTC. */
+  readonly localMs: number;
+  readonly isDate: boolean;
+  readonly isUtc: boolean;
+}
+
+/** A length. Its days count in local time, its milliseconds in elapsed time (RFC 5545 section 3.3.6). */
+export interface Length {
+  readonly days: number;
+  readonly ms: number;
+}
+
+const NO_TIME = 'it is not an iCalendar date or date-time such as 20260914 or 20260914T080000';
+/** The parts of an RFC 3339 date-time. */
+const TIME = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z)?)?$/i;
+
+/** @returns a clause on the fault, such as "month 13 does not exist" */
+export function parseTime(text: string): WrittenTime | string {
+  const [matched, year, month, day, hour, minute = '00', second = '00', utc] = TIME.exec(text) ?? [];
+  if (matched === undefined) return NO_TIME;
+  const localMs = parseInstant(`${year}-${month}-${day}T${hour ?? '00'}:${minute}:${second}Z`);
+  if (typeof localMs === 'string') return localMs;
+  return { localMs, isDate: hour === undefined, isUtc: utc !== undefined };
+}
+
+const DURATION = /^([+-])?P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)$/i;
+/** The longest duration: a century. */
+const DAYS_MAX = 36_525;
+
+export function parseDuration(text: string): Length | string {
+  const match = DURATION.exec(text);
+  if (match === null || !/\d/.test(text)) return 'it is not an iCalendar duration such as PT1H30M';
+  const [, sign, weeks = '0', days = '0', hours = '0', minutes = '0', seconds = '0'] = match;
+  const direction = sign === '-' ? -1 : 1;
+  const wholeDays = Number(weeks) * 7 + Number(days);
+  const ms = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
+  if (wholeDays + ms / DAY_MS > DAYS_MAX) return 'it is longer than a century';
+  return { days: direction * wholeDays || 0, ms: direction * ms || 0 };
+}
+
+export interface CivilDate {
+  readonly year: number;
+  readonly month: number;
+  readonly day: number;
+}
+
+/** The date of a day number, counted from 1970-01-01. */
+export function civilOf(days: number): CivilDate {
+  // Years begin in March, so that the leap day is the last day; 146,097 days are 400 years.
+  const shifted = days + 719_468;
+  const era = Math.floor(shifted / 146_097);
+  const dayOfEra = shifted - era * 146_097;
+  const yearOfEra = Math.floor(
+    (dayOfEra -
+      Math.floor(dayOfEra / 1460) +
+      Math.floor(dayOfEra / 36_524) -
+      Math.floor(dayOfEra / 146_096)) /
+      365,
+  );
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const m = Math.floor((5 * dayOfYear + 2) / 153);
+  const month = m < 10 ? m + 3 : m - 9;
+  return {
+    year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0),
+    month,
+    day: dayOfYear - Math.floor((153 * m + 2) / 5) + 1,
+  };
 }

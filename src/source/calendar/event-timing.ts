@@ -4,10 +4,16 @@ import type { FieldName } from '../../base/model/fields.js';
 import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../base/model/time.js';
 import { isZoneAbbreviation } from '../../base/model/zone.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
-import { type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
-import { CalendarZone, RuledZone, type ZoneInstant, zoneOfName } from './calendar-zones.js';
-import type { Steps } from './expand-rule.js';
-import { type Observance, readZoneRules } from './zone-rules.js';
+import {
+  CalendarZone,
+  type Observance,
+  RuledZone,
+  readZoneRules,
+  type ZoneInstant,
+  zoneOfName,
+} from './calendar-zones.js';
+import { type GivenTime, type Length, parseDuration, parseTime } from './content-line.js';
+import { parseRule, type Steps } from './expand-rule.js';
 
 /** Defaults for the events of one VCALENDAR. */
 export class CalendarScope {
@@ -123,7 +129,7 @@ export function momentOf(
   return { instantMs, localMs, isDate, zone, kind };
 }
 
-export function durationFault(duration: string, problem: string): EventFault {
+function durationFault(duration: string, problem: string): EventFault {
   const shown = JSON.stringify(duration.slice(0, 40));
   return faultOf('malformed-time', 'endTime', `DURATION ${shown} cannot be read: ${problem}`);
 }
@@ -177,4 +183,50 @@ export function endOf(localMs: number, instantMs: number, zone: CalendarZone | n
   if (length.days === 0) return instantMs + length.ms;
   const endLocalMs = localMs + length.days * DAY_MS;
   return (zone === null ? endLocalMs : zone.instantOf(endLocalMs).instantMs) + length.ms;
+}
+
+const RULE_UNITS_SHOWN = 80;
+/** A record has at most as many faults as fields. */
+const FAULTS_MAX = 8;
+
+/** The fault of a rule. @param problem a clause, such as "it has no FREQ" */
+export function ruleFault(name: 'RRULE' | 'EXRULE', text: string, problem: string): EventFault {
+  const shown = JSON.stringify(text.slice(0, RULE_UNITS_SHOWN));
+  return faultOf('malformed-recurrence', null, `${name} ${shown} cannot be followed: ${problem}`);
+}
+
+/** Adds the other faults of the event's times and rules to a fault. */
+export function withOthers(fault: EventFault, event: CalendarEvent, scope: CalendarScope): EventFault {
+  const others = [...timeFaults(event, scope), ...ruleFaults(event)].filter(
+    ({ detail }) => detail !== fault.detail,
+  );
+  return others.length === 0 ? fault : { ...fault, more: others.slice(0, FAULTS_MAX) };
+}
+
+function timeFaults({ start, end, duration }: CalendarEvent, scope: CalendarScope): EventFault[] {
+  const faults: EventFault[] = [];
+  let zone: Moment['zone'] = null;
+  for (const [name, field, given] of [
+    ['DTSTART', 'time', start],
+    ['DTEND', 'endTime', end],
+  ] as const) {
+    if (given === null) continue;
+    const moment = momentOf(given, name, field, scope, zone);
+    if (isFault(moment)) faults.push(moment);
+    else zone = moment.zone;
+  }
+  if (end !== null || duration === null) return faults;
+  const length = parseDuration(duration.trim());
+  return typeof length === 'string' ? [...faults, durationFault(duration, length)] : faults;
+}
+
+function ruleFaults({ rules, excludedRules }: CalendarEvent): EventFault[] {
+  const all = [
+    ...rules.map((text) => ['RRULE', text] as const),
+    ...excludedRules.map((text) => ['EXRULE', text] as const),
+  ];
+  return all.flatMap(([name, text]) => {
+    const rule = parseRule(text);
+    return typeof rule === 'string' ? [ruleFault(name, text, rule)] : [];
+  });
 }

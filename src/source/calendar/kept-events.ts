@@ -3,15 +3,20 @@
  * until the source ends.
  */
 
-import { LecternError } from '../../base/errors.js';
+import { tooLarge } from '../../base/errors.js';
 import { CALENDAR_KEPT_BYTES_MAX } from '../../base/limits.js';
 import { DAY_MS } from '../../base/model/time.js';
 import { firstWhere } from '../../base/structures/search.js';
-import type { CalendarEvent } from './calendar-event.js';
-import { faultOf, isCancelled, isRecurring, isWithdrawal, sequenceOf } from './calendar-event.js';
-import { parseTime } from './calendar-time.js';
+import {
+  type CalendarEvent,
+  faultOf,
+  isCancelled,
+  isRecurring,
+  isWithdrawal,
+  sequenceOf,
+} from './calendar-event.js';
 import type { CalendarZone } from './calendar-zones.js';
-import { withOthers } from './event-faults.js';
+import { parseTime } from './content-line.js';
 import type { EventOutput } from './event-output.js';
 import {
   type CalendarScope,
@@ -21,6 +26,7 @@ import {
   momentOf,
   type Timing,
   timingOf,
+  withOthers,
 } from './event-timing.js';
 import type { Steps } from './expand-rule.js';
 import { type Occurrence, type RecurrenceWindow, recurrenceSet } from './recurrence-set.js';
@@ -65,10 +71,7 @@ export class KeptEvents {
     this.#bytes += this.#add(uid, event, scope);
     if (this.#bytes > CALENDAR_KEPT_BYTES_MAX) {
       const problem = `its recurring events take more than ${CALENDAR_KEPT_BYTES_MAX} bytes, the limit`;
-      throw new LecternError(
-        'source-too-large',
-        `cannot read ${sourceName}: ${problem}; expected several smaller calendars`,
-      );
+      throw tooLarge(sourceName, `${problem}; expected several smaller calendars`);
     }
   }
 

@@ -3,11 +3,16 @@
 import { CALENDAR_STEPS_MAX, EVENT_STEPS_MAX, OCCURRENCES_MAX } from '../../base/limits.js';
 import { DAY_MS } from '../../base/model/time.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
-import { type GivenTime, type Length, parseDuration, parseTime } from './calendar-time.js';
-import { ruleFault } from './event-faults.js';
-import { type CalendarScope, isFault, type Moment, momentOf, type Timing } from './event-timing.js';
-import { expandRule, type Steps } from './expand-rule.js';
-import { parseRule, type RecurrenceRule } from './recurrence-rule.js';
+import { type GivenTime, type Length, parseDuration, parseTime } from './content-line.js';
+import {
+  type CalendarScope,
+  isFault,
+  type Moment,
+  momentOf,
+  ruleFault,
+  type Timing,
+} from './event-timing.js';
+import { expandRule, parseRule, type RecurrenceRule, type Steps } from './expand-rule.js';
 
 /** Keeping an occurrence takes as long as this many steps. */
 const OCCURRENCE_STEPS = 10;

@@ -9,8 +9,7 @@ import { quickHash } from '../../base/structures/quick-hash.js';
 import { type Names, NULL, namesOf } from '../../base/structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import type { CsvDialect } from '../source.js';
-import { recogniseDialect } from './csv-dialect.js';
-import { ESCAPED_CELL, INCOMPLETE, OPEN_QUOTE, PLAIN_CELL, RowScanner } from './csv-row.js';
+import { ESCAPED_CELL, INCOMPLETE, OPEN_QUOTE, PLAIN_CELL, RowScanner, recogniseDialect } from './csv-row.js';
 import { type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
 
 const LF = 0x0a;

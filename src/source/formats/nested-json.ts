@@ -4,7 +4,7 @@
  */
 import { getHeapStatistics } from 'node:v8';
 import type { Expression, JsonataOptions } from 'jsonata';
-import { LecternError } from '../../base/errors.js';
+import { type LecternError, tooLarge } from '../../base/errors.js';
 import {
   RECORDS_BYTES_MAX,
   RECORDS_DEPTH_MAX,
@@ -145,7 +145,7 @@ export class NestedJsonReader implements FormatReader {
     this.#bytes += chunk.length;
     if (this.#bytes > RECORDS_BYTES_MAX) {
       const problem = `it has more than ${RECORDS_BYTES_MAX} bytes, the most of a document whose records an expression gives`;
-      throw new LecternError('source-too-large', `cannot read ${this.#sourceName}: ${problem}`);
+      throw tooLarge(this.#sourceName, problem);
     }
     this.#chunks.push(Buffer.from(chunk));
   }
@@ -192,7 +192,7 @@ export class NestedJsonReader implements FormatReader {
     if (needed > most - used) {
       const [takes, left] = [needed, most - used].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
       const problem = `its document of ${bytes.length} bytes takes about ${takes} of memory, and the load has ${left} left`;
-      throw new LecternError('source-too-large', `cannot read ${this.#sourceName}: ${problem}`);
+      throw tooLarge(this.#sourceName, problem);
     }
     const text = bytes.toString('utf8');
     try {

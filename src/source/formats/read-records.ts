@@ -1,14 +1,14 @@
 import { pipeline, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
-import { LecternError } from '../../base/errors.js';
+import { tooLarge } from '../../base/errors.js';
 import { HEAD_BYTES, READ_CHUNK_BYTES } from '../../base/limits.js';
 import { placeOf } from '../../base/model/json-fault.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import { FieldTable } from '../field-map.js';
 import { preparePatterns } from '../map-value.js';
 import type { LoadOptions, ReadSummary, RowSink } from '../source.js';
-import { recogniseDialect } from './csv-dialect.js';
+import { recogniseDialect } from './csv-row.js';
 import { type FormatReader, malformed } from './reader.js';
 import { foreignText, Transcoder } from './text-encoding.js';
 
@@ -212,7 +212,7 @@ export async function* gunzip(
       unpacked += (chunk as Buffer).length;
       if (unpacked > unpackedBytesMax) {
         const problem = `it has more than ${unpackedBytesMax} bytes, unpacked from ${given}`;
-        throw new LecternError('source-too-large', `cannot read ${sourceName}: ${problem}`);
+        throw tooLarge(sourceName, problem);
       }
       yield chunk as Buffer;
     }

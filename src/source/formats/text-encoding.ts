@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { LecternError } from '../../base/errors.js';
+import { LecternError, optionInvalid } from '../../base/errors.js';
 
 /** Enough for every byte order mark. */
 const MARK_BYTES_MAX = 4;
@@ -74,7 +74,7 @@ function canonicalEncoding(name: string): string {
     return new TextDecoder(name).encoding;
   } catch (cause) {
     const problem = `the encoding ${JSON.stringify(name)} is not known; expected the name of an encoding, ${EXAMPLES}`;
-    throw new LecternError('option-invalid', problem, { cause });
+    throw optionInvalid(problem, cause);
   }
 }
 

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
-import { LecternError } from '../../base/errors.js';
+import { optionInvalid } from '../../base/errors.js';
+import { shortDigest } from '../../base/model/derived-identifier.js';
 
 /** @throws LecternError `option-invalid`; the message shows no possible secret */
 export function parseAddress(text: string, what = 'the address of the source'): URL {
@@ -8,10 +8,7 @@ export function parseAddress(text: string, what = 'the address of the source'): 
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     const found = url === null ? 'it cannot be parsed' : `its scheme is ${url.protocol.slice(0, -1)}`;
-    throw new LecternError(
-      'option-invalid',
-      `${what} is not valid: ${found}; expected http://… or https://…`,
-    );
+    throw optionInvalid(`${what} is not valid: ${found}; expected http://… or https://…`);
   }
   return url;
 }
@@ -42,7 +39,7 @@ export function redactAddress(url: URL): string {
 /** Identifies an address without showing the address: 22 base64url characters. */
 export function addressDigest(url: URL): string {
   const { href } = withoutCredentials(url);
-  return createHash('sha256').update(href).digest().subarray(0, 16).toString('base64url');
+  return shortDigest(href);
 }
 
 /** The address to request. Credentials are sent in a header field, and fragments never (RFC 9110 section 7.1). */

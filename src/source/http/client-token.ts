@@ -8,8 +8,7 @@ import {
   retryPauseMs,
 } from '../../base/limits.js';
 import { redactAddress } from './address.js';
-import { UpstreamCall } from './call.js';
-import { refused, unreadableAnswer } from './failure.js';
+import { refused, UpstreamCall, unreadableAnswer } from './call.js';
 
 export interface ClientTokenPlan {
   readonly tokenUrl: URL;
@@ -154,9 +153,7 @@ async function fetchToken(
       ...(scope === undefined ? {} : { scope }),
     });
     const answer = await call.post(tokenUrl, form, { authorization: basicOf(clientId, secret) });
-    const chunks: Uint8Array[] = [];
-    for await (const chunk of call.body(answer)) chunks.push(chunk);
-    const json = objectOf(Buffer.concat(chunks).toString('utf8'));
+    const json = objectOf((await call.bytes(answer)).toString('utf8'));
     if (answer.status === 200) return readToken(json, tokenUrl);
     const hint = ERROR_CODES.has(json.error) ? `; the error is ${json.error}` : '';
     throw refused(tokenUrl, answer.status, answer.message.headers, hint);

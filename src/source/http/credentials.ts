@@ -1,11 +1,11 @@
-import { LecternError } from '../../base/errors.js';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { LecternError, optionInvalid } from '../../base/errors.js';
 import type { KeptFile, Take } from '../../base/files/kept-files.js';
 import { keptTexts } from '../../base/files/kept-texts.js';
 import { HEADER_FILE_BYTES_MAX } from '../../base/limits.js';
 import { isLoopback, parseAddress } from './address.js';
 import type { AskSecretHeaders, RequestHeaders, SecretHeaders } from './call.js';
 import { ClientToken } from './client-token.js';
-import { checkHeaders } from './headers.js';
 
 /** A header field whose value is in a file, which is read again when it changes. */
 export interface HeaderFile {
@@ -177,19 +177,18 @@ export class Credentials {
 
   #tokenOf({ tokenUrl, clientId, clientSecret, scope }: ClientCredentials): ClientToken {
     const url = parseAddress(tokenUrl, 'the token address of the source');
-    const fault = (problem: string): LecternError => new LecternError('option-invalid', problem);
     if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-      throw fault(
+      throw optionInvalid(
         'the token address of the source is not valid: its scheme is http; expected https, or an address of this machine',
       );
     }
     if (url.username !== '' || url.password !== '') {
-      throw fault(
+      throw optionInvalid(
         'the token address of the source must not hold a user or password; give the client id and secret',
       );
     }
     if (Object.hasOwn(this.#fields, 'authorization')) {
-      throw fault(
+      throw optionInvalid(
         'tokens of an issuer and the header Authorization of the source are both given; expected one of the two',
       );
     }
@@ -201,4 +200,126 @@ export class Credentials {
 /** A placeholder for the unread content of a file. */
 function shownOf(value: string | HeaderFile): string {
   return typeof value === 'string' ? value : 'in a file';
+}
+
+/** Fields that control the transfer. With a range, for example, a part of the data would look like all data. */
+const RESERVED: ReadonlySet<string> = new Set(
+  'accept-encoding connection content-length expect host if-match if-modified-since if-none-match if-range if-unmodified-since keep-alive range te trailer transfer-encoding upgrade'.split(
+    ' ',
+  ),
+);
+
+/** Fields in lower case, with the address's credentials (RFC 7617). Messages show no value and no malformed name. */
+function checkHeaders(headers: RequestHeaders, url: URL): RequestHeaders {
+  const checked: Record<string, string> = {};
+  for (const [i, [name, value]] of Object.entries(headers).entries()) {
+    const key = name.toLowerCase();
+    if (!isName(name)) {
+      const expected = "expected a name such as 'Authorization' as the key and the content as its value";
+      throw wrongHeader(`field ${i + 1}`, `its name is not valid as the name of a header field; ${expected}`);
+    }
+    if (typeof value !== 'string' || !isAccepted(() => validateHeaderValue(name, value))) {
+      throw wrongHeader(name, 'its value is not valid in a header');
+    }
+    if (RESERVED.has(key))
+      throw wrongHeader(name, 'this field must not be set; the source may set it itself');
+    if (Object.hasOwn(checked, key)) throw wrongHeader(name, 'it is given twice');
+    checked[key] = value;
+  }
+  if (url.username === '' && url.password === '') return checked;
+  if (Object.hasOwn(checked, 'authorization')) {
+    throw wrongHeader('Authorization', 'the address holds a user and password as well; give one of the two');
+  }
+  let credentials: string;
+  try {
+    credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  } catch {
+    throw wrongHeader(
+      'Authorization',
+      'the percent-encoding of the user or password in the address is broken',
+    );
+  }
+  return { ...checked, authorization: `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}` };
+}
+
+export function isName(name: string): boolean {
+  return isAccepted(() => validateHeaderName(name));
+}
+
+function isAccepted(validate: () => void): boolean {
+  try {
+    validate();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function wrongHeader(name: string, problem: string): LecternError {
+  return optionInvalid(`header ${name} of the source is not valid: ${problem}`);
+}
+
+/** `env:NAME` or `file:PATH`, also after a scheme: `Bearer env:UPSTREAM_TOKEN`. */
+const REFERENCE = /^(?:(\S+) )?(?:env:([A-Za-z_][A-Za-z0-9_]*)|file:(\S.*))$/;
+
+/**
+ * Header fields from a command line. Each field goes to the origin that it names, or to the only origin if it
+ * names none.
+ *
+ * @param given values by name, or by origin and name: `https://host Authorization`
+ * @param origins of the sources
+ * @param environment variables for `env:NAME`; undefined: `env:NAME` and `file:PATH` stay unchanged
+ * @returns a function that gives the fields for an origin; undefined if the origin has none
+ * @throws LecternError `option-invalid`
+ */
+export function headersByOrigin(
+  given: Readonly<Record<string, string>>,
+  origins: readonly string[],
+  environment: NodeJS.ProcessEnv | undefined,
+): (origin: string) => HeaderFields | undefined {
+  const fields = Object.entries(given).map(([key, value], n) => {
+    const { origin, name } = splitKey(key);
+    const label = isName(name) ? `header ${name}` : `header field ${n + 1}`;
+    if (origin !== null && !origins.includes(origin)) {
+      const expected = origins.length === 0 ? 'an address among the sources' : `one of ${origins.join(', ')}`;
+      throw optionInvalid(`${label} is for ${origin}, but no source has this origin; expected ${expected}`);
+    }
+    if (origins.length === 0)
+      throw optionInvalid(`${label} has no effect, as no source is an http(s) address`);
+    if (origin === null && origins.length > 1) {
+      const several = `sources are on several origins: ${origins.join(', ')}`;
+      const example = `'${origins[0]} ${isName(name) ? name : 'Name'}: …'`;
+      throw optionInvalid(
+        `${label} names no origin, and ${several}; expected an origin in front of the name, as in ${example}`,
+      );
+    }
+    return { origin, name, value: environment === undefined ? value : resolve(value, label, environment) };
+  });
+  return (at) => {
+    const own = fields.filter(({ origin }) => origin === null || origin === at);
+    return own.length === 0 ? undefined : Object.fromEntries(own.map(({ name, value }) => [name, value]));
+  };
+}
+
+function splitKey(key: string): { readonly origin: string | null; readonly name: string } {
+  const [, address, name = key] = /^(https?:\/\/\S+) +(.*)$/i.exec(key) ?? [];
+  if (address === undefined) return { origin: null, name };
+  const url = URL.canParse(address) ? new URL(address) : null;
+  const isOrigin = url !== null && url.href === `${url.origin}/`;
+  if (!isOrigin)
+    throw optionInvalid(
+      'the address in front of a header field is not an origin; expected https://host or https://host:port',
+    );
+  return { origin: url.origin, name };
+}
+
+function resolve(value: string, label: string, environment: NodeJS.ProcessEnv): string | HeaderFile {
+  const [reference, scheme, variable, file] = REFERENCE.exec(value) ?? [];
+  if (reference === undefined) return value;
+  if (file !== undefined) return { file, scheme };
+  const secret = environment[variable as string]?.trim();
+  if (secret === undefined || secret === '') {
+    throw optionInvalid(`${label} of the source: the environment variable ${variable} is not set`);
+  }
+  return scheme === undefined ? secret : `${scheme} ${secret}`;
 }

@@ -12,7 +12,7 @@ import {
 } from '../../base/limits.js';
 import { rowIdentifier } from '../../base/model/derived-identifier.js';
 import type { RejectionCode } from '../../base/model/event.js';
-import { FIELDS } from '../../base/model/fields.js';
+import { slotOf } from '../../base/model/fields.js';
 import { NEEDS_DATE_ORDER, readDate } from '../../base/model/local-time.js';
 import type { FieldValue, PatternNotes, ReadRules, WeeklyPattern } from '../../base/model/read-rules.js';
 import { quoteEscaped } from '../../base/model/text.js';
@@ -29,10 +29,8 @@ import {
   textsOf,
 } from '../../base/structures/row.js';
 import { TextMemo } from '../../base/structures/text-memo.js';
-import { type MapTemplate, parseTemplate } from '../map-template.js';
-import { isNothing, mapValueFault } from '../map-value.js';
+import { isNothing, type MapTemplate, mapValueFault, parseTemplate } from '../map-value.js';
 import type { Meeting } from '../record-rows.js';
-import { type ClockTime, parseClockTimes } from './clock-times.js';
 import {
   type Dates,
   datesOf,
@@ -43,7 +41,7 @@ import {
   termDays,
 } from './term.js';
 import { WEEKDAYS, WeekdayReader } from './weekdays.js';
-import { parseWeeks, type Weeks } from './weeks.js';
+import { type ClockTime, parseClockTimes, parseWeeks, type Weeks } from './weeks.js';
 
 const MINUTES_MAX = 7 * 24 * 60;
 
@@ -155,7 +153,7 @@ interface PatternTable {
   readonly notes: PatternNotes;
 }
 
-const ROOM_SLOTS = ['roomId', 'roomName'].map((name) => FIELDS.findIndex((field) => field.name === name));
+const ROOM_SLOTS = [slotOf('roomId'), slotOf('roomName')];
 
 /** Reads the meetings of records. */
 export class PatternReader {

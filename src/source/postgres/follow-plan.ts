@@ -2,7 +2,7 @@ import { LecternError } from '../../base/errors.js';
 import { RECORD_BYTES_MAX } from '../../base/limits.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import { hasSteps, mapOf } from '../field-map.js';
-import { columnsOf, type MapTemplate } from '../map-template.js';
+import { columnsOf, type MapTemplate } from '../map-value.js';
 import type { FollowedTables } from './change-stream.js';
 import type { Database } from './database.js';
 import { quoteName } from './database-failure.js';

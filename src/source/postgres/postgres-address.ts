@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { LecternError } from '../../base/errors.js';
+import { shortDigest } from '../../base/model/derived-identifier.js';
 import { suggest } from '../../base/model/suggest.js';
 
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const;
@@ -140,7 +140,7 @@ export function parsePostgresAddress(
     options: parameter('options'),
     sessions: oneOf('target_session_attrs', SESSIONS, 'any'),
     shown: `postgres://${user}@${where}`,
-    digest: createHash('sha256').update(where).digest().subarray(0, 16).toString('base64url'),
+    digest: shortDigest(where),
   };
 }
 

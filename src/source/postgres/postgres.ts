@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { LecternError } from '../../base/errors.js';
 import {
   READ_CHUNK_BYTES,
@@ -7,6 +6,7 @@ import {
   UPSTREAM_IDLE_MS_MAX,
   UPSTREAM_TOTAL_MS_MAX,
 } from '../../base/limits.js';
+import { shortDigest } from '../../base/model/derived-identifier.js';
 import { FieldTable } from '../field-map.js';
 import { preparePatterns } from '../map-value.js';
 import type { LoadOptions, LoadSummary, RowSink, Source } from '../source.js';
@@ -100,7 +100,7 @@ async function versionOf(
   });
   if (fields.length === 0) throw wrongVersion(name, 'it gives no columns');
   const text = JSON.stringify([versionQuery, rows]);
-  return createHash('sha256').update(text).digest().subarray(0, 16).toString('base64url');
+  return shortDigest(text);
 }
 
 function wrongVersion(name: string, problem: string): LecternError {

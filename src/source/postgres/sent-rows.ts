@@ -1,7 +1,7 @@
 import { FIELDS } from '../../base/model/fields.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import { type FieldTable, LEFT_OUT, MAPPED_FIELDS, readTemplates, spellingsOf } from '../field-map.js';
-import { columnsOf } from '../map-template.js';
+import { columnsOf } from '../map-value.js';
 import type { BinaryColumn, BinaryForm } from './binary-rows.js';
 import type { Database } from './database.js';
 import { type DescribedRows, PADDED_TYPE, quoteIdentifier } from './described-rows.js';

@@ -8,8 +8,8 @@ import {
 } from '../../../src/base/limits.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
+import { readZoneRules } from '../../../src/source/calendar/calendar-zones.js';
 import { WAITING_BYTES_MAX } from '../../../src/source/calendar/kept-events.js';
-import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
 import { FieldTable } from '../../../src/source/field-map.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { Source } from '../../../src/source/source.js';

@@ -5,10 +5,10 @@ import { Zone } from '../../../src/base/model/zone.js';
 import {
   CalendarZone,
   RuledZone,
+  readZoneRules,
   WINDOWS_ZONES,
   zoneOfName,
 } from '../../../src/source/calendar/calendar-zones.js';
-import { readZoneRules } from '../../../src/source/calendar/zone-rules.js';
 import { SLOW } from '../../hard/size.js';
 import { fastTest } from '../../hard/slow-test.js';
 

@@ -1,9 +1,9 @@
 /** Periods before the window are counted in one step, with the same result as visiting them. */
+
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
-import { expandRule } from '../../../src/source/calendar/expand-rule.js';
-import { parseRule } from '../../../src/source/calendar/recurrence-rule.js';
+import { expandRule, parseRule } from '../../../src/source/calendar/expand-rule.js';
 import { size } from '../../hard/size.js';
 
 const DAY_MS = 86_400_000;

@@ -6,7 +6,7 @@ import { pack } from 'msgpackr';
 import { type Test, test } from 'tap';
 import { LecternError } from '../../../src/base/errors.js';
 import { RETRY_AFTER_MS_MAX } from '../../../src/base/limits.js';
-import { parseRetryAfter } from '../../../src/source/http/failure.js';
+import { parseRetryAfter } from '../../../src/source/http/call.js';
 import { type HttpSpec, httpSource } from '../../../src/source/http.js';
 import { collect, failureOf } from '../collect.js';
 import { type Answer, allClosed, ndjson, records, shown, startUpstream } from './upstream.js';

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { isPage, nextTarget, parseLinks } from '../../../src/source/http/link.js';
+import { isPage, nextTarget, parseLinks } from '../../../src/source/http.js';
 
 test('Link fields of every form of RFC 8288 are read', (t) => {
   const cases: [field: string, next: string | null][] = [
