@@ -6,7 +6,7 @@ import { IDENTIFIER_CHARACTERS_MAX } from '../base/model/identifier.js';
 import { readDate } from '../base/model/local-time.js';
 import type { MapValue, ReadRules, Term, WeeklyPattern } from '../base/model/read-rules.js';
 import { DAY_MS, formatInstant } from '../base/model/time.js';
-import { columnsOf, parseTemplate } from '../source/map-value.js';
+import { columnsOf, entryOf } from '../source/map-value.js';
 import { parseWeeks } from '../source/pattern/weeks.js';
 import { type ColumnForm, type LookedColumn, likenessOf, looksLike, separatorOf } from './column-look.js';
 import { type ColumnRole, certaintyOf } from './column-names.js';
@@ -187,8 +187,7 @@ export function sourceOfValue(value: MapValue): string {
 
 /** The columns of a template; none if the template is wrong. */
 export function namesIn(template: string): string[] {
-  const parsed = parseTemplate(template);
-  return typeof parsed === 'string' ? [] : columnsOf(parsed);
+  return columnsOf(entryOf(template) ?? undefined);
 }
 
 /** The id of the events: a column `id`, the primary key, or a column with a usual name. */

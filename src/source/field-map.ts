@@ -12,8 +12,8 @@ import { viewOf } from '../base/structures/byte-strings.js';
 import { MISSING, type Names, NULL, namesOf, Row, TEXT, WHOLE } from '../base/structures/row.js';
 import { TextMemo } from '../base/structures/text-memo.js';
 import { ColumnWatch, checkColumns, LoadNotes, type WatchedColumn } from './load-notes.js';
-import { columnsOf, type MapTemplate, mapValueFault, parseTemplate, ValueSteps } from './map-value.js';
-import { PatternFault, PatternReader, patternColumns, patternSteps } from './pattern/weekly-rows.js';
+import { columnsOf, type Entry, entryOf, mapValueFault, ValueSteps } from './map-value.js';
+import { PatternFault, PatternReader, patternEntries } from './pattern/weekly-rows.js';
 import { RecordRows, recordIdOf } from './record-rows.js';
 import type { LoadOptions, RowForm, RowSink } from './source.js';
 
@@ -92,6 +92,9 @@ function entryFault(field: string, value: unknown): string | null {
 
 const EVENTS: RowForm = { fields: MAPPED_FIELDS, record: 'an object with the fields of an event' };
 
+/** The names of parts of weekly patterns begin with this. */
+const WHEN = 'when.';
+
 /** The column has no place in the row, and is not listed as not served either. */
 export const LEFT_OUT = -1;
 
@@ -158,28 +161,13 @@ export class FieldTable {
     this.notes = notes ?? new LoadNotes();
     this.#form = form;
     const { fields } = this.#form;
-    const given = mapOf(rules.fieldMap ?? {}, format);
-    const objects = [...entriesOf(rules.fieldMap ?? {}, format)].flatMap(([field, value]) =>
-      typeof value === 'string' || !fields.includes(field) ? [] : [[field, value] as const],
-    );
-    const steps = new Map(objects.map(([field, value]) => [field, new ValueSteps(field, value)]));
-    const defaults = mapOf(DEFAULT_MAPS[format] ?? {}, format);
+    const given = entriesOf(rules, format, this.#form);
+    const defaults = entriesOf({ identifiers: 'uuid', fieldMap: DEFAULT_MAPS[format] }, format);
     // The names of several rooms are not the name of each.
-    if (steps.has('roomId')) defaults.delete('roomName');
-    const templates = new Map([...defaults, ...given].filter(([field]) => fields.includes(field)));
-    const paths = isFlat
-      ? []
-      : objects.flatMap(([field, { each }]) => (each === undefined ? [] : [[field, each] as const]));
-    const when = fields === MAPPED_FIELDS && format !== 'icalendar' ? rules.when : undefined;
-    const parts = when === undefined ? new Map<never, never>() : patternColumns(rules);
-    const partMap = new Map([...parts].map(([part, template]) => [`when.${part}`, template]));
-    if (when !== undefined)
-      for (const [part, value] of patternSteps(rules)) steps.set(`when.${part}`, new ValueSteps(part, value));
-    const plan = planColumns([...fields, ...partMap.keys()], new Map([...templates, ...partMap]), {
-      steps,
-      paths: new Map(paths),
-      isFlat,
-    });
+    if (given.get('roomId')?.steps !== undefined) defaults.delete('roomName');
+    const entries = new Map([...defaults, ...given]);
+    const parts = [...given.keys()].filter((name) => name.startsWith(WHEN));
+    const plan = planColumns([...fields, ...parts], entries, isFlat);
     const row = new Row(plan.slots);
     row.rules = rules;
     this.#rules = rules;
@@ -193,26 +181,24 @@ export class FieldTable {
       row,
       sink,
       identifiers: rules.identifiers,
-      steps: fields === MAPPED_FIELDS ? eventSteps(format, rules, templates) : [],
+      steps: fields === MAPPED_FIELDS ? eventSteps(format, rules, entries) : [],
       refuse: (field, detail) => this.#refuse({ code: 'malformed-record', field, detail }),
     });
     this.#jsonSlots = new Set(
-      [...partMap.values()].flatMap(columnsOf).flatMap((name) => plan.places.get(name) ?? []),
+      parts.flatMap((part) => columnsOf(given.get(part))).flatMap((name) => plan.places.get(name) ?? []),
     );
     this.#patterns =
-      when === undefined
+      rules.when === undefined || parts.length === 0
         ? null
-        : new PatternReader(when, rules, {
+        : new PatternReader(rules.when, rules, {
             row,
-            slots: new Map([...parts.keys()].map((part, n) => [part, fields.length + n])),
+            slots: new Map(parts.map((part, n) => [part.slice(WHEN.length), fields.length + n])),
             give: () => this.#giveRows(),
             notes: this.notes.patterns,
           });
     // The columns of a database are checked before its rows are read.
     const watched =
-      format === 'postgresql'
-        ? []
-        : watchedColumns(new Map([...given, ...partMap]), isFlat, (field) => placeOf(rules, format, field));
+      format === 'postgresql' ? [] : watchedColumns(given, isFlat, (field) => placeOf(rules, format, field));
     const makeWatch = (): ColumnWatch => new ColumnWatch(sourceName, watched, isFlat);
     // A CSV file names its columns in its first line. Records of other formats may omit columns.
     this.#isTold = format === 'csv';
@@ -372,17 +358,8 @@ export class FieldTable {
  */
 function planColumns(
   fields: readonly string[],
-  templates: ReadonlyMap<string, MapTemplate>,
-  {
-    steps: valueSteps,
-    paths,
-    isFlat,
-  }: {
-    readonly steps: ReadonlyMap<string, ValueSteps>;
-    /** The paths within elements, by field. */
-    readonly paths: ReadonlyMap<string, string>;
-    readonly isFlat: boolean;
-  },
+  entries: ReadonlyMap<string, Entry>,
+  isFlat: boolean,
 ): ColumnPlan {
   const columns: Column[] = [];
   const nested: Column[] = [];
@@ -394,17 +371,20 @@ function planColumns(
     columns.push({ slot, spellings: isMapped ? spellingsOf(name) : [name], path, each: null });
     return slot;
   };
-  const own = fields.filter((field) => !templates.has(field));
+  const own = fields.filter((field) => !entries.has(field));
   for (const field of own) add(field, fields.indexOf(field), false);
-  const uses = [...templates.values()].flatMap(columnsOf);
+  const uses = [...entries.values()].flatMap(columnsOf);
   const slotOfColumn = (name: string): number => {
     const known = columns.find(({ spellings, each }) => spellings[0] === name && each === null);
     return known?.slot ?? add(name, slots++, true);
   };
-  for (const [field, template] of templates) {
+  const stepped: { slot: number; steps: ValueSteps }[] = [];
+  for (const [field, { template, steps: given }] of entries) {
     const target = fields.indexOf(field);
+    if (given !== undefined)
+      stepped.push({ slot: target, steps: new ValueSteps(field.replace(WHEN, ''), given) });
     const [only, ...others] = template;
-    const each = paths.get(field);
+    const each = isFlat ? undefined : given?.each;
     if (each !== undefined && typeof only === 'object') {
       const [path, within] = [only.column, each].map((text) => text.split('.').map(spellingsOf));
       nested.push({ slot: target, spellings: [], path: path ?? [], each: within ?? [] });
@@ -426,9 +406,8 @@ function planColumns(
   };
   for (const { spellings, slot } of columns)
     for (const name of spellings) if (!places.has(name)) places.set(name, slot);
-  if (templates.size > 0) for (const name of ['__proto__', ...templates.keys()]) leaveOut(name);
+  if (entries.size > 0) for (const name of ['__proto__', ...entries.keys()]) leaveOut(name);
   for (const { path } of columns) for (const name of path?.[0] ?? []) leaveOut(name);
-  const stepped = [...valueSteps].map(([field, steps]) => ({ slot: fields.indexOf(field), steps }));
   return { slots, columns, places, steps, stepped };
 }
 
@@ -436,7 +415,7 @@ function planColumns(
 function eventSteps(
   format: string,
   { identifiers, prefix, lecturerIds }: ReadRules,
-  templates: ReadonlyMap<string, MapTemplate>,
+  entries: ReadonlyMap<string, Entry>,
 ): ((row: Row) => void)[] {
   const steps: ((row: Row) => void)[] = [tidyLesson];
   if (format === 'csv') {
@@ -446,7 +425,7 @@ function eventSteps(
     });
   }
   if (format === 'icalendar') {
-    const mapped = new Set([...templates.keys()].map((field) => MAPPED_FIELDS.indexOf(field)));
+    const mapped = new Set([...entries.keys()].map((field) => MAPPED_FIELDS.indexOf(field)));
     steps.push((row) => {
       for (let slot = 0; slot < MAPPED_FIELDS.length; slot++) {
         if (row.isEmptyText(slot) || (row.kindOf(slot) === MISSING && mapped.has(slot)))
@@ -494,12 +473,12 @@ export function placeOf({ places = {} }: ReadRules, format: string, field: strin
 }
 
 function watchedColumns(
-  given: ReadonlyMap<string, MapTemplate>,
+  given: ReadonlyMap<string, Entry>,
   isFlat: boolean,
   placeOfField: (field: string) => string | undefined,
 ): WatchedColumn[] {
-  return [...given].flatMap(([field, template]) =>
-    columnsOf(template).map((column) => ({
+  return [...given].flatMap(([field, entry]) =>
+    columnsOf(entry).map((column) => ({
       field,
       column,
       place: placeOfField(field),
@@ -512,39 +491,29 @@ function watchedColumns(
   );
 }
 
-/** Where the fields are found in records of one format. */
-export function mapOf(map: FieldMap, format: string): Map<string, MapTemplate> {
-  const templates = new Map<string, MapTemplate>();
-  for (const [field, value] of entriesOf(map, format)) {
-    const template = parseTemplate(typeof value === 'string' ? value : value.from);
-    if (typeof template !== 'string') templates.set(field, template);
-  }
-  return templates;
-}
-
-/** All that is read from records of one format: the columns of fields, and those of weekly patterns. */
-export function readTemplates(rules: ReadRules, format: string): Map<string, MapTemplate> {
-  const parts = [...patternColumns(rules)].map(([part, template]) => [`when.${part}`, template] as const);
-  return new Map([...mapOf(rules.fieldMap ?? {}, format), ...parts]);
-}
-
-/** Whether steps follow before a text becomes the value of a field. */
-export function hasSteps(map: FieldMap, format: string, field: string): boolean {
-  return typeof entriesOf(map, format).get(field) === 'object';
-}
-
-/** The entries for one format. Entries under the format's name override entries for all formats. */
-function entriesOf(map: FieldMap, format: string): Map<string, MapValue> {
-  const all = Object.entries(map);
+/**
+ * All that is read from records of one format: the fields by name, and the parts of weekly patterns. Entries under the
+ * format's name override entries for all formats.
+ */
+export function entriesOf(
+  rules: ReadRules,
+  format: string,
+  { fields }: RowForm = EVENTS,
+): Map<string, Entry> {
+  const all = Object.entries(rules.fieldMap ?? {});
   const own = all.flatMap(([name, inner]) =>
     Object.hasOwn(FORMATS_OF_MAPS, name) && FORMATS_OF_MAPS[name]?.includes(format)
       ? Object.entries(inner as Record<string, MapValue>)
       : [],
   );
-  // Files of rooms have other fields than events.
-  const isField = (name: string): boolean =>
-    MAPPED_FIELDS.includes(name) || !Object.hasOwn(FORMATS_OF_MAPS, name);
-  return new Map([...all, ...own].filter(([name]) => isField(name)) as [string, MapValue][]);
+  const entries = new Map<string, Entry>();
+  for (const [field, value] of [...all, ...own]) {
+    const entry = fields.includes(field) ? entryOf(value as MapValue) : null;
+    if (entry !== null) entries.set(field, entry);
+  }
+  // Calendars have recurrences of their own, and rooms no times.
+  if (fields !== MAPPED_FIELDS || format === 'icalendar') return entries;
+  return new Map([...entries, ...patternEntries(rules)]);
 }
 
 function isSameList(a: readonly string[], b: readonly string[]): boolean {

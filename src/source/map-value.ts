@@ -14,7 +14,7 @@ import {
 } from '../base/limits.js';
 import type { Rejection } from '../base/model/event.js';
 import { FIELDS } from '../base/model/fields.js';
-import { type FieldValue, OTHERWISE, type ReadRules } from '../base/model/read-rules.js';
+import { type FieldValue, type MapValue, OTHERWISE, type ReadRules } from '../base/model/read-rules.js';
 import { suggest } from '../base/model/suggest.js';
 import { quoteEscaped } from '../base/model/text.js';
 import { type Item, LIST, NULL, OTHER, type Row } from '../base/structures/row.js';
@@ -47,8 +47,23 @@ export function parseTemplate(text: string): MapTemplate | string {
   return parts;
 }
 
-export function columnsOf(template: MapTemplate): string[] {
-  return template.flatMap((part) => (typeof part === 'string' ? [] : [part.column]));
+/** Where a value is found, and the steps that make it. */
+export interface Entry {
+  readonly template: MapTemplate;
+  /** Absent if the value is what is found. */
+  readonly steps?: FieldValue | undefined;
+}
+
+/** Null for a text that is no template. */
+export function entryOf(value: MapValue): Entry | null {
+  const steps = typeof value === 'string' ? undefined : value;
+  const template = parseTemplate(typeof value === 'string' ? value : value.from);
+  return typeof template === 'string' ? null : { template, steps };
+}
+
+/** The columns that are read for a value. */
+export function columnsOf(entry: Pick<Entry, 'template'> | undefined): string[] {
+  return entry?.template.flatMap((part) => (typeof part === 'string' ? [] : [part.column])) ?? [];
 }
 
 const MEMBERS = ['from', 'split', 'each', 'match', 'values', 'otherwise'] as const;

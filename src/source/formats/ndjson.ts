@@ -6,7 +6,7 @@ import { isPlainJsonText } from '../../base/model/text.js';
 import { isSame, viewOf } from '../../base/structures/byte-strings.js';
 import { addByte, addWord, endHash, HASH_BEGIN } from '../../base/structures/quick-hash.js';
 import { MISSING, type Names, NULL, type Row } from '../../base/structures/row.js';
-import { type FieldTable, LEFT_OUT, mapOf } from '../field-map.js';
+import { entriesOf, type FieldTable, LEFT_OUT } from '../field-map.js';
 import { columnsOf } from '../map-value.js';
 import { Carry, type FormatReader, JsonRecords, malformed } from './reader.js';
 
@@ -104,8 +104,10 @@ export class NdjsonReader implements FormatReader {
   }
 
   #hasId(record: object): boolean {
-    const id = mapOf(this.#rules?.fieldMap ?? {}, this.format).get('id') ?? [{ column: 'id' }];
-    return columnsOf(id).every((column) => column in record || (column.split('.')[0] as string) in record);
+    const id = entriesOf(this.#rules ?? { identifiers: 'uuid' }, this.format).get('id');
+    return (id === undefined ? ['id'] : columnsOf(id)).every(
+      (column) => column in record || (column.split('.')[0] as string) in record,
+    );
   }
 
   /** @param bytes whole lines, each with its LF */

@@ -14,7 +14,7 @@ import { rowIdentifier } from '../../base/model/derived-identifier.js';
 import type { RejectionCode } from '../../base/model/event.js';
 import { slotOf } from '../../base/model/fields.js';
 import { NEEDS_DATE_ORDER, readDate } from '../../base/model/local-time.js';
-import type { FieldValue, PatternNotes, ReadRules, WeeklyPattern } from '../../base/model/read-rules.js';
+import type { PatternNotes, ReadRules, WeeklyPattern } from '../../base/model/read-rules.js';
 import { quoteEscaped } from '../../base/model/text.js';
 import { DAY_MS, MINUTE_MS, parseDate } from '../../base/model/time.js';
 import {
@@ -29,7 +29,7 @@ import {
   textsOf,
 } from '../../base/structures/row.js';
 import { TextMemo } from '../../base/structures/text-memo.js';
-import { isNothing, type MapTemplate, mapValueFault, parseTemplate } from '../map-value.js';
+import { type Entry, entryOf, isNothing, mapValueFault } from '../map-value.js';
 import type { Meeting } from '../record-rows.js';
 import {
   type Dates,
@@ -49,29 +49,17 @@ const MINUTES_MAX = 7 * 24 * 60;
 const PARTS = ['day', 'start', 'end', 'minutes', 'weeks', 'term', 'validFrom', 'validUntil'] as const;
 type Part = (typeof PARTS)[number];
 
-/** The columns, paths and templates that the pattern reads, by its parts. Others are the same for all records. */
-export function patternColumns({ when, terms = {} }: ReadRules): Map<Part, MapTemplate> {
-  const columns = new Map<Part, MapTemplate>();
-  if (when === undefined) return columns;
-  for (const part of PARTS) {
-    const value = when[part];
-    const text = typeof value === 'object' ? value.from : value;
-    if (typeof text !== 'string') continue;
-    const isFixed =
-      part === 'term'
-        ? text === value && Object.hasOwn(terms, text)
-        : part.startsWith('valid') && typeof parseDate(text) === 'number';
-    const template = isFixed ? 'fixed' : parseTemplate(text);
-    if (typeof template !== 'string') columns.set(part, template);
-  }
-  return columns;
-}
-
-/** The parts whose texts go through steps, as in a field map. */
-export function patternSteps({ when }: ReadRules): [part: Part, value: FieldValue][] {
-  return PARTS.flatMap((part) => {
+/** What the pattern reads from records, by its parts. Other parts are the same for all records. */
+export function patternEntries({ when, terms = {} }: ReadRules): [name: string, Entry][] {
+  return PARTS.flatMap((part): [string, Entry][] => {
     const value = when?.[part];
-    return typeof value === 'object' ? [[part, value]] : [];
+    if (typeof value !== 'string' && typeof value !== 'object') return [];
+    const isFixed =
+      typeof value === 'string' &&
+      ((part === 'term' && Object.hasOwn(terms, value)) ||
+        (part.startsWith('valid') && typeof parseDate(value) === 'number'));
+    const entry = isFixed ? null : entryOf(value);
+    return entry === null ? [] : [[`when.${part}`, entry]];
   });
 }
 
@@ -147,7 +135,7 @@ interface HeldRow {
 interface PatternTable {
   readonly row: Row;
   /** The slots of the parts that are read from records. */
-  readonly slots: ReadonlyMap<Part, number>;
+  readonly slots: ReadonlyMap<string, number>;
   /** Takes a row that was held. */
   readonly give: () => void;
   readonly notes: PatternNotes;

@@ -2,7 +2,7 @@ import { LecternError } from '../../base/errors.js';
 import { FIELDS } from '../../base/model/fields.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import { suggest } from '../../base/model/suggest.js';
-import { placeOf, readTemplates } from '../field-map.js';
+import { entriesOf, placeOf } from '../field-map.js';
 import { checkColumns } from '../load-notes.js';
 import { columnsOf } from '../map-value.js';
 import type { Catalogue } from '../source.js';
@@ -160,11 +160,11 @@ export function checkMappedColumns(
   name: string,
   isWhole: boolean,
 ): void {
-  const templates = readTemplates(rules, 'postgresql');
+  const entries = entriesOf(rules, 'postgresql');
   const isThere = (column: string): boolean =>
     columns.includes(column) || columns.includes(column.split('.')[0] as string);
-  const missing = [...templates].flatMap(([field, template]) =>
-    columnsOf(template).flatMap((column) =>
+  const missing = [...entries].flatMap(([field, entry]) =>
+    columnsOf(entry).flatMap((column) =>
       isThere(column) ? [] : [{ field, column, place: placeOf(rules, 'postgresql', field) }],
     ),
   );
@@ -174,16 +174,16 @@ export function checkMappedColumns(
     (field) =>
       field.required &&
       (rules.when === undefined || field.kind !== 'instant') &&
-      !templates.has(field.name) &&
+      !entries.has(field.name) &&
       !columns.includes(field.name) &&
       !(field.name === 'id' && rules.identifiers === 'derived'),
   );
   if (lost.length === 0) return;
   const mapped = new Set(
-    [...templates.values()].flatMap(columnsOf).flatMap((column) => [column, column.split('.')[0]]),
+    [...entries.values()].flatMap(columnsOf).flatMap((column) => [column, column.split('.')[0]]),
   );
   const isOwn = (column: string): boolean =>
-    !templates.has(column) && FIELDS.some(({ name: field }) => field === column);
+    !entries.has(column) && FIELDS.some(({ name: field }) => field === column);
   const unused = columns.filter((column) => !mapped.has(column) && !isOwn(column));
   const maps = lost
     .map((field) => `--map ${field.name}=${suggest(field.name, unused) ?? 'COLUMN'}`)

@@ -1,7 +1,7 @@
 import { LecternError } from '../../base/errors.js';
 import { RECORD_BYTES_MAX } from '../../base/limits.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
-import { hasSteps, mapOf } from '../field-map.js';
+import { entriesOf } from '../field-map.js';
 import { columnsOf, type MapTemplate } from '../map-value.js';
 import type { FollowedTables } from './change-stream.js';
 import type { Database } from './database.js';
@@ -142,10 +142,12 @@ export async function planFollowing(
   const fault = (problem: string): LecternError =>
     new LecternError('source-unreadable', `cannot follow ${name}: ${problem}`);
   const { table } = rows;
-  const id = mapOf(rules.fieldMap ?? {}, 'postgresql').get('id') ?? [{ column: 'id' }];
-  if (hasSteps(rules.fieldMap ?? {}, 'postgresql', 'id'))
+  const { template, steps } = entriesOf(rules, 'postgresql').get('id') ?? {
+    template: [{ column: 'id' }],
+  };
+  if (steps !== undefined)
     throw fault('the id of an event must be a column or a template; match and values are for other fields');
-  const keyColumns = [...new Set(columnsOf(id))];
+  const keyColumns = [...new Set(columnsOf({ template }))];
   const lost = keyColumns.filter((column) => !rows.columns.includes(column));
   if (lost.length > 0) {
     throw fault(
@@ -176,7 +178,7 @@ export async function planFollowing(
     [types],
   );
   return {
-    id,
+    id: template,
     publication,
     ...(isQuery
       ? await queryWays(database, reads, structures, rows, keyColumns)

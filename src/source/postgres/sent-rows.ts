@@ -1,6 +1,6 @@
 import { FIELDS } from '../../base/model/fields.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
-import { type FieldTable, LEFT_OUT, MAPPED_FIELDS, readTemplates, spellingsOf } from '../field-map.js';
+import { entriesOf, type FieldTable, LEFT_OUT, MAPPED_FIELDS, spellingsOf } from '../field-map.js';
 import { columnsOf } from '../map-value.js';
 import type { BinaryColumn, BinaryForm } from './binary-rows.js';
 import type { Database } from './database.js';
@@ -24,7 +24,7 @@ const INSTANT_SLOTS = [...FIELDS.keys()].filter((slot) => FIELDS[slot]?.kind ===
  */
 export function neededRows(rows: DescribedRows, rules: ReadRules): DescribedRows {
   const { columns, select } = rows;
-  const named = [...readTemplates(rules, 'postgresql').values()].flatMap(columnsOf);
+  const named = [...entriesOf(rules, 'postgresql').values()].flatMap(columnsOf);
   const needed = new Set(
     [...MAPPED_FIELDS, ...named, ...named.map((name) => name.split('.')[0] as string)].flatMap(spellingsOf),
   );
