@@ -244,7 +244,6 @@ export function positionOf(row: Row): RecordPosition {
   return id === null ? position : { ...position, id };
 }
 
-/** Reads instants by the rules of a source. */
 /** Epoch milliseconds, or a clause on the fault. */
 export type ReadInstant = (text: string) => number | string;
 

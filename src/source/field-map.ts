@@ -169,7 +169,6 @@ export class FieldTable {
     const parts = [...given.keys()].filter((name) => name.startsWith(WHEN));
     const plan = planColumns([...fields, ...parts], entries, isFlat);
     const row = new Row(plan.slots);
-    row.rules = rules;
     this.#rules = rules;
     this.row = row;
     this.places = plan.places;
@@ -179,7 +178,7 @@ export class FieldTable {
     this.#stepped = plan.stepped;
     this.#rows = new RecordRows({
       row,
-      sink,
+      give: () => sink.row(row, rules),
       identifiers: rules.identifiers,
       steps: fields === MAPPED_FIELDS ? eventSteps(format, rules, entries) : [],
       refuse: (field, detail) => this.#refuse({ code: 'malformed-record', field, detail }),
@@ -265,9 +264,7 @@ export class FieldTable {
     this.fill(record);
     for (const step of this.#steps) step(row);
     for (const { slot, steps } of this.#stepped) steps.apply(row, slot);
-    row.isRetraction = true;
-    this.#sink.row(row);
-    row.isRetraction = false;
+    this.#sink.retract?.(row.textOf(slotOf('id')), this.#rules);
   }
 
   /** Gives a decoded record to the sink. */

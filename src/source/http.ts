@@ -197,11 +197,12 @@ class HttpLoad {
     if (page === 1) return sink;
     const before = this.#records;
     return {
-      row(row) {
+      retract: (id, rules) => sink.retract?.(id, rules),
+      row(row, rules) {
         const { record } = row;
         row.record += before;
         row.page = page;
-        sink.row(row);
+        sink.row(row, rules);
         // One record may become several rows.
         row.record = record;
       },

@@ -342,10 +342,6 @@ export class CopyWriter implements RowSink {
   }
 
   row(row: Row): void {
-    if (row.isRetraction) {
-      this.#entries.push([row.textOf(ID)]);
-      return;
-    }
     const { record, line, byte, page, source } = row;
     const isLine = record === line && byte === -1 && page === 0 && source === undefined;
     const entry: [Position, number, ...(number | string)[]] = [
@@ -356,6 +352,10 @@ export class CopyWriter implements RowSink {
     this.#batchBytes += 2 * MAPPED_FIELDS.length;
     this.#entries.push(entry);
     this.#added();
+  }
+
+  retract(id: string): void {
+    this.#entries.push([id]);
   }
 
   fault(rejection: Rejection): void {
@@ -457,7 +457,6 @@ export function* replay(
 ): Generator<void> {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const row = new Row(MAPPED_FIELDS.length);
-  row.rules = rules;
   const placed = (position: Position): RecordPosition => {
     const place = typeof position === 'number' ? { record: position, line: position } : position;
     // A merged part has already named its parts.
@@ -469,15 +468,12 @@ export function* replay(
     const values = new BatchValues(unpackBatch(all.subarray(offset + LENGTH_BYTES, end)));
     offset = end;
     for (const entry of values.entries) {
-      row.isRetraction = isRetracted(entry);
-      if (isRetracted(entry)) {
-        row.put(ID, entry[0]);
-        sink.row(row);
-      } else if (isRejected(entry)) sink.fault({ ...entry[0], position: placed(entry[0].position) });
+      if (isRetracted(entry)) sink.retract?.(entry[0], rules);
+      else if (isRejected(entry)) sink.fault({ ...entry[0], position: placed(entry[0].position) });
       else {
         values.fill(row, entry);
         row.place(placed(entry[0]));
-        sink.row(row);
+        sink.row(row, rules);
       }
     }
     yield;

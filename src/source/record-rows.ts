@@ -18,7 +18,6 @@ import {
   WHOLE,
 } from '../base/structures/row.js';
 import { isNothing, SINGLE_FIELDS } from './map-value.js';
-import type { RowSink } from './source.js';
 
 const ID = slotOf('id');
 const LESSON = slotOf('lessonId');
@@ -66,7 +65,8 @@ export interface Meeting {
 interface Target {
   readonly row: Row;
   readonly identifiers: IdentifierMode;
-  readonly sink: RowSink;
+  /** Takes the row. */
+  readonly give: () => void;
   /** Change each row before it is given. */
   readonly steps: readonly ((row: Row) => void)[];
   refuse(field: FieldName | null, detail: string): void;
@@ -91,10 +91,10 @@ export class RecordRows {
 
   /** @param meetings of a weekly pattern; null for a record that has its own time */
   give(meetings: readonly Meeting[] | null): void {
-    const { row, sink, steps, identifiers } = this.#target;
+    const { row, steps, identifiers } = this.#target;
     if (meetings === null && !row.hasLists) {
       for (const step of steps) step(row);
-      sink.row(row);
+      this.#target.give();
       return;
     }
     // The rooms of the meetings are no combinations.
@@ -163,8 +163,8 @@ export class RecordRows {
   }
 
   #give(): void {
-    const { row, sink } = this.#target;
-    sink.row(row);
+    const { row, give } = this.#target;
+    give();
     // The columns that are not served count once for each record.
     row.names = NO_NAMES;
   }

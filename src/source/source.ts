@@ -11,8 +11,10 @@ import type { LoadNotes, NotesReport } from './load-notes.js';
 
 /** Takes records synchronously, in the order of the source. */
 export interface RowSink {
-  /** A record, or one of its rows. The row is overwritten by the next one. */
-  row(row: Row): void;
+  /** A record, or one of its rows, with the rules by which it is read. The row is overwritten by the next one. */
+  row(row: Row, rules: ReadRules): void;
+  /** Takes back the rows of an earlier record: a later version follows, or cancels it. Only calendars do this. */
+  retract?(id: string, rules: ReadRules): void;
   /** A record that could not be read. */
   fault(rejection: Rejection): void;
 }

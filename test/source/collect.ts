@@ -66,7 +66,7 @@ export class Collector implements RowSink {
   readonly records: RawRecord[] = [];
   readonly rejections: Rejection[] = [];
   row(row: Row): void {
-    if (!row.isRetraction) this.records.push({ position: row.position, value: valuesOf(row) });
+    this.records.push({ position: row.position, value: valuesOf(row) });
   }
   fault(rejection: Rejection): void {
     this.rejections.push(rejection);
@@ -81,7 +81,7 @@ class RawCollector extends Collector {
     return true;
   };
   override row(row: Row): void {
-    if (!row.isRetraction) this.records.push({ position: row.position, value: this.#looked });
+    this.records.push({ position: row.position, value: this.#looked });
   }
 }
 
@@ -110,9 +110,7 @@ export function rawTable(
 ): FieldTable {
   let looked: unknown;
   const sink: RowSink = {
-    row: (row) => {
-      if (!row.isRetraction) record(looked, row.position);
-    },
+    row: (row) => record(looked, row.position),
     fault,
   };
   const onRecord = (value: unknown): boolean => {

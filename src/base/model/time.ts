@@ -30,7 +30,8 @@ export function daysFromCivil(year: number, month: number, day: number): number 
   return y * 365 + leapDays + Math.floor((153 * m + 2) / 5) + day - 1 - 719_468;
 }
 
-function twoDigits(text: string, at: number): number {
+/** The number of two digits; NaN for other characters. */
+export function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 0x30;
   const ones = text.charCodeAt(at + 1) - 0x30;
   return tens >>> 0 < 10 && ones >>> 0 < 10 ? tens * 10 + ones : Number.NaN;

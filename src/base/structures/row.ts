@@ -68,12 +68,8 @@ export class Row {
   /** 1-based page of the line or byte; 0 on the first page. */
   page = 0;
   source: string | undefined;
-  /** The `ReadRules` by which the values are to be read. */
-  rules: unknown = null;
   /** The id of the record, if it has become several rows. */
   recordId: string | null = null;
-  /** Takes back the rows of an earlier record with this id: a later version follows, or cancels it. Only calendars do this. */
-  isRetraction = false;
   /** The values of LIST fields. A list is not changed, so that it can stand for its values. */
   readonly lists: (readonly Item[])[] = [];
   /** Whether a list was written since `begin`. */

@@ -8,6 +8,7 @@ import type { NormalisedEvent } from '../../base/model/event.js';
 import { slotOf } from '../../base/model/fields.js';
 import { parseIdentifier } from '../../base/model/identifier.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
+import type { Row } from '../../base/structures/row.js';
 import { editImage } from '../../change/apply.js';
 import type { Change, EventEdit } from '../../change/change.js';
 import { buildByPatch, changeOfEdit, compare } from '../../change/compare.js';
@@ -93,11 +94,12 @@ export async function loadImage(
     return latest;
   };
   const sink: RowSink = {
-    row(row) {
-      const intake = intakeOf(row.rules as ReadRules);
+    row(row, own) {
+      const intake = intakeOf(own);
       if (!retracted.take(row, intake)) intake.rows.add(row, positionOf);
       watch.record();
     },
+    retract: (id, own) => retracted.add(id, own),
     fault(rejection) {
       builder.reject(rejection);
       watch.record();
@@ -148,14 +150,17 @@ class RetractedEvents {
   /** Rows of a copy do not know their record. */
   readonly #byPrefix = new Map<string, string>();
 
-  /** @returns whether the row takes back a record, or is kept for a record that was taken back */
-  take(row: Parameters<RowSink['row']>[0], { normaliser, rules }: Intake): boolean {
-    if (!row.isRetraction && this.#events.size === 0) return false;
+  add(given: string, { identifiers }: ReadRules): void {
+    const record = parseIdentifier(given, identifiers, 'id');
+    if (record === null) return;
+    this.#events.set(record, new Map());
+    this.#byPrefix.set(recordPrefix(record), record);
+  }
+
+  /** @returns whether the row is kept for a record that was taken back */
+  take(row: Row, { normaliser, rules }: Intake): boolean {
+    if (this.#events.size === 0) return false;
     const id = parseIdentifier(row.textOf(ID), rules.identifiers, 'id');
-    if (row.isRetraction) {
-      if (id !== null) this.#add(id);
-      return true;
-    }
     const record = row.recordId ?? this.#byPrefix.get(id?.slice(0, RECORD_PREFIX_UNITS) ?? '') ?? id ?? '';
     const events = this.#events.get(record);
     if (events === undefined) return false;
@@ -163,11 +168,6 @@ class RetractedEvents {
     if (isRejection(event) || events.has(event.id)) return false;
     events.set(event.id, event);
     return true;
-  }
-
-  #add(record: string): void {
-    this.#events.set(record, new Map());
-    this.#byPrefix.set(recordPrefix(record), record);
   }
 
   /** The image without what was taken back. */

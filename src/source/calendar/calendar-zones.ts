@@ -1,4 +1,4 @@
-/** Time zones by their names in calendars. */
+/** Time zones by their names in calendars, or by the rules of a VTIMEZONE (RFC 5545 section 3.6.5) if the name is unknown. */
 import { CALENDAR_STEPS_MAX, ZONE_CHANGES_MAX, ZONE_NAME_UNITS_MAX } from '../../base/limits.js';
 import { DAY_MS } from '../../base/model/time.js';
 import { Zone, ZoneClock } from '../../base/model/zone.js';
@@ -249,7 +249,6 @@ export const WINDOWS_ZONES: ReadonlyMap<string, string> = new Map([
   ['armenian standard time', 'Asia/Yerevan'],
 ]);
 
-/** The rules of a VTIMEZONE (RFC 5545 section 3.6.5), for zones with unknown names. */
 /** The unparsed lines of a STANDARD or DAYLIGHT component. */
 export interface Observance {
   readonly start: string;

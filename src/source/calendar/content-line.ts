@@ -1,10 +1,9 @@
-/** Content lines of RFC 5545 section 3.1, after unfolding. */
+/** Lines of iCalendar in chunks of any size (RFC 5545 section 3.1), and the dates, times and durations in them. */
 
 import { isAscii, isUtf8 } from 'node:buffer';
 import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../base/limits.js';
-import { DAY_MS, parseInstant } from '../../base/model/time.js';
+import { DAY_MS, daysFromCivil, daysInMonth, twoDigits } from '../../base/model/time.js';
 
-/** Finds the lines of iCalendar in chunks of any size, and joins folded ones (RFC 5545 section 3.1). */
 const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
@@ -26,7 +25,7 @@ export interface FoundLine {
 /** Takes a line, which is valid until the call returns. */
 export type TakeLine = (line: FoundLine) => void;
 
-/** Lines may end with LF, CR LF or CR CR LF. Folded lines are joined as bytes, because a fold may cut a character. */
+/** Finds lines and joins folded ones. Lines may end with LF, CR LF or CR CR LF. They are joined as bytes, because a fold may cut a character. */
 export class LineScanner {
   readonly #take: TakeLine;
   readonly #found: { -readonly [Name in keyof FoundLine]: FoundLine[Name] };
@@ -279,7 +278,6 @@ export function textsOf(list: string): string[] {
   return Array.from(list.matchAll(/(?:[^\\,]|\\.)+/gsu), ([text]) => unescapeText(text));
 }
 
-/** Dates, times and durations in the forms of RFC 5545. */
 /** A value of DTSTART, DTEND, RECURRENCE-ID, RDATE or EXDATE, with its parameters. */
 export interface GivenTime {
   readonly value: string;
@@ -301,16 +299,38 @@ export interface Length {
 }
 
 const NO_TIME = 'it is not an iCalendar date or date-time such as 20260914 or 20260914T080000';
-/** The parts of an RFC 3339 date-time. */
-const TIME = /^(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)(\d\d)(Z)?)?$/i;
+const LETTER_T = 0x54;
+const LETTER_Z = 0x5a;
+const LOWER_CASE = 0x20;
 
 /** @returns a clause on the fault, such as "month 13 does not exist" */
 export function parseTime(text: string): WrittenTime | string {
-  const [matched, year, month, day, hour, minute = '00', second = '00', utc] = TIME.exec(text) ?? [];
-  if (matched === undefined) return NO_TIME;
-  const localMs = parseInstant(`${year}-${month}-${day}T${hour ?? '00'}:${minute}:${second}Z`);
-  if (typeof localMs === 'string') return localMs;
-  return { localMs, isDate: hour === undefined, isUtc: utc !== undefined };
+  const { length } = text;
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2);
+  const month = twoDigits(text, 4);
+  const day = twoDigits(text, 6);
+  const isDate = length === 8;
+  if (Number.isNaN(year + month + day) || (!isDate && length !== 15 && length !== 16)) return NO_TIME;
+  if (month < 1 || month > 12) return `month ${text.slice(4, 6)} does not exist`;
+  if (day < 1 || day > daysInMonth(year, month)) {
+    return `${text.slice(0, 4)}-${text.slice(4, 6)} has no day ${text.slice(6, 8)}`;
+  }
+  const dateMs = daysFromCivil(year, month, day) * DAY_MS;
+  if (isDate) return { localMs: dateMs, isDate: true, isUtc: false };
+  const hour = twoDigits(text, 9);
+  const minute = twoDigits(text, 11);
+  const second = twoDigits(text, 13);
+  const isUtc = length === 16;
+  if (Number.isNaN(hour + minute + second) || !isLetter(text, 8, LETTER_T)) return NO_TIME;
+  if (isUtc && !isLetter(text, 15, LETTER_Z)) return NO_TIME;
+  if (hour > 23) return `hour ${hour} does not exist`;
+  if (minute > 59) return `minute ${minute} does not exist`;
+  if (second > 59) return `second ${second} cannot be represented`;
+  return { localMs: dateMs + ((hour * 60 + minute) * 60 + second) * 1000, isDate: false, isUtc };
+}
+
+function isLetter(text: string, at: number, upperCase: number): boolean {
+  return (text.charCodeAt(at) & ~LOWER_CASE) === upperCase;
 }
 
 const DURATION = /^([+-])?P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?)$/i;

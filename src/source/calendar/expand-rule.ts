@@ -1,11 +1,10 @@
 /**
- * Expands recurrence rules in local time, with whole numbers only. The days and weeks of a rule are tables, so that long
- * lists cost no more than short ones.
+ * Recurrence rules (RFC 5545 section 3.3.10), and their expansion in local time, with whole numbers only. The days and
+ * weeks of a rule are tables, so that long lists cost no more than short ones.
  */
 import { DAY_MS, daysFromCivil, daysInMonth } from '../../base/model/time.js';
 import { type CivilDate, civilOf } from './content-line.js';
 
-/** Recurrence rules in the form of RFC 5545 section 3.3.10. */
 const FREQUENCIES = ['YEARLY', 'MONTHLY', 'WEEKLY', 'DAILY', 'HOURLY', 'MINUTELY', 'SECONDLY'] as const;
 
 type Frequency = (typeof FREQUENCIES)[number];

@@ -1,4 +1,7 @@
-/** The weeks of a lesson as people write them: `1-6, 8-12`, `odd`, `[1, 2, 3]`. */
+/**
+ * Weeks, times of day and ranges as people write them: `1-6, 8-12`, `odd`, `[1, 2, 3]`; `1200`, `8:10 - 8:55`,
+ * `11:30/13:29`, and several of them in one cell.
+ */
 import { TERM_WEEKS_MAX } from '../../base/limits.js';
 import { readTimeOfDay } from '../../base/model/local-time.js';
 import { normaliseText, quoteEscaped, textFault } from '../../base/model/text.js';
@@ -98,7 +101,6 @@ function weeksOfJson(text: string): Weeks | string {
   return { ...ALL, span: { first: first / DAY_MS, last: last / DAY_MS, interval, weeks: counted } };
 }
 
-/** Times of day and ranges as people write them: `1200`, `8:10 - 8:55`, `11:30/13:29`, and several of them in one cell. */
 /** Milliseconds from midnight. */
 export interface ClockTime {
   readonly start: number;

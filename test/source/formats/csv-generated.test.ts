@@ -88,9 +88,9 @@ async function outcomeOf(
     name: 'bytes',
     load: async (sink, options = {}) => {
       const counting: RowSink = {
-        row(row) {
+        row(row, rules) {
           if (taken !== null && row.kindOf(0) === PLAIN) taken.count++;
-          sink.row(row);
+          sink.row(row, rules);
         },
         fault: sink.fault,
       };

@@ -33,12 +33,12 @@ function sourceOf(bytes: Uint8Array, chunkBytes: number, taken: Taken | null): S
     name: 'bytes',
     load: async (sink, options = {}) => {
       const counting: RowSink = {
-        row(row) {
+        row(row, rules) {
           if (taken !== null) {
             taken.offered++;
             if (row.kindOf(0) === PLAIN) taken.taken++;
           }
-          sink.row(row);
+          sink.row(row, rules);
         },
         fault: sink.fault,
       };
