@@ -39,7 +39,7 @@ import { planTimetable, type TimetablePlan } from '../options/timetable-file.js'
 import { Keeper, type LoadOutcome, type Publication } from '../refresh/keeper.js';
 import type { AnyLoader, Loader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
-import { spawnTask } from '../refresh/thread/spawn-task.js';
+import { spawnTask } from '../refresh/thread/task-thread.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { checkPostgresSpec, type PostgresSpec, postgresName } from '../source/postgres/postgres-spec.js';
 import { type RoomsSpec, readRooms, roomsOf } from '../source/rooms-file.js';

@@ -32,9 +32,7 @@ import type { ChannelState } from './channel-state.js';
 import { memoryForLoad } from './memory-room.js';
 import { mapParts, type TimeLimits, withPipes, withTimeLimits } from './patience.js';
 import { DatabaseThread } from './thread/database-thread.js';
-import { KeptThread } from './thread/kept-thread.js';
 import { recordChunks } from './thread/record-chunks.js';
-import { spawnTask } from './thread/spawn-task.js';
 import type {
   ByteChunks,
   DoneOf,
@@ -44,6 +42,7 @@ import type {
   Task,
   TaskListeners,
 } from './thread/task-messages.js';
+import { spawnTask, TaskThread } from './thread/task-thread.js';
 
 /** An idle patch thread ends after this time, and frees its 15 MiB. */
 const KEPT_THREAD_IDLE_MS = 10_000;
@@ -121,7 +120,7 @@ export class Loader {
   readonly #followed: DatabaseThread | null;
   /** The source reports single changes. */
   readonly #isLive: boolean;
-  readonly #patches: KeptThread<PatchTask>;
+  readonly #patches: TaskThread<PatchTask>;
   #hasWarmedUp = false;
   /** When a terminated thread was found stuck; null if no thread is stuck. */
   #stuckSinceMs: number | null = null;
@@ -143,7 +142,9 @@ export class Loader {
     this.#followed = isFollowed ? new DatabaseThread(source, rules) : null;
     this.#rulesPrefix = rulesPrefixOf(rules);
     this.#isLive = source instanceof MemorySource || isFollowed;
-    this.#patches = new KeptThread('patch', this.#isLive ? Number.POSITIVE_INFINITY : KEPT_THREAD_IDLE_MS);
+    this.#patches = new TaskThread({
+      idleMsMax: this.#isLive ? Number.POSITIVE_INFINITY : KEPT_THREAD_IDLE_MS,
+    });
     this.name = 'load' in source ? source.name : sourceOfSpec(source).name;
     this.files = 'load' in source ? [] : filesOf(source);
     this.imageSource = { name: this.name, digest: sourceDigest(source, this.name) };

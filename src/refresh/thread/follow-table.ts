@@ -1,50 +1,40 @@
-import type { MessagePort } from 'node:worker_threads';
-import { THREAD_PULSE_MS } from '../../base/limits.js';
 import { type FollowedLoad, PostgresFollower } from '../../source/postgres/follower.js';
-import type { FollowTask, FromFollower, ToFollower } from './database-thread.js';
-import { ownHeap } from './start-thread.js';
-import { taskFailureOf } from './task-failure.js';
+import type { DoneOf, EndWholeTask, FollowTask, TaskListeners } from './task-messages.js';
 
-/** Runs in a thread of its own, for {@link DatabaseThread}, which ends it. */
-export function followTable({ source, rules }: FollowTask, port: MessagePort): void {
-  const tell = (message: FromFollower): void => port.postMessage(message);
-  const tellState = (): void => tell({ kind: 'alive', state: follower.state, heap: ownHeap() });
-  let isTelling = false;
-  const follower = new PostgresFollower(source, rules, () => {
-    if (isTelling) return;
-    isTelling = true;
-    // One message for all commits that came together: a server may send more than the main thread can take.
-    setImmediate(() => {
-      isTelling = false;
-      tellState();
-      tell({ kind: 'changed' });
+/** The follower of this thread. */
+let follower: PostgresFollower | null = null;
+/** The whole load that is still running. */
+let whole: Extract<FollowedLoad, { readonly whole: unknown }> | null = null;
+
+/** Asks for the changes of a table, on a thread that {@link DatabaseThread} keeps. */
+export async function followTable(
+  { source, rules, previous, served }: FollowTask,
+  { onFollow, onChange = () => {} }: TaskListeners,
+): Promise<DoneOf<FollowTask>> {
+  if (follower === null) {
+    let isTelling = false;
+    const made = new PostgresFollower(source, rules, () => {
+      if (isTelling) return;
+      isTelling = true;
+      // One message for all commits that came together: a server may send more than the main thread can take.
+      setImmediate(() => {
+        isTelling = false;
+        onChange();
+      });
     });
-  });
-  /** The whole loads that are still running. */
-  const whole = new Map<number, Extract<FollowedLoad, { readonly whole: unknown }>>();
-  const answer = async (message: ToFollower): Promise<FromFollower> => {
-    const { number } = message;
-    if (message.kind === 'end') {
-      const load = whole.get(number);
-      whole.delete(number);
-      await load?.end(message.isGood);
-      return { kind: 'ended', number };
-    }
-    const load = await follower.next(message);
-    if (!('whole' in load)) return { kind: 'given', number, load };
-    whole.set(number, load);
-    const { end: _, ...sent } = load;
-    return { kind: 'given', number, load: sent };
-  };
-  port.on('message', (message: ToFollower) => {
-    answer(message).then(
-      (answered) => {
-        tellState();
-        tell(answered);
-      },
-      (error: unknown) => tell({ kind: 'failed', number: message.number, failure: taskFailureOf(error) }),
-    );
-  });
-  tellState();
-  setInterval(tellState, THREAD_PULSE_MS);
+    follower = made;
+    onFollow?.(() => made.state);
+  }
+  const load = await follower.next({ previous, served });
+  if (!('whole' in load)) return { kind: 'followed', load };
+  whole = load;
+  const { end: _, ...sent } = load;
+  return { kind: 'followed', load: sent };
+}
+
+export async function endWhole({ isGood }: EndWholeTask): Promise<DoneOf<EndWholeTask>> {
+  const load = whole;
+  whole = null;
+  await load?.end(isGood);
+  return { kind: 'done' };
 }

@@ -1,6 +1,7 @@
-import type { LecternErrorCode } from '../../base/errors.js';
+import { LecternError, type LecternErrorCode } from '../../base/errors.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import type { RoomTable } from '../../base/model/room.js';
+import type { FollowState } from '../../base/model/source-state.js';
 import type { Change } from '../../change/change.js';
 import type { History } from '../../change/history.js';
 import type { SnapshotInFile } from '../../change/snapshot-file.js';
@@ -8,7 +9,9 @@ import type { SnapshotImage } from '../../snapshot/image.js';
 import type { FilePlace } from '../../snapshot/image-file.js';
 import type { StoredImage } from '../../snapshot/image-layout.js';
 import type { IntakeBounds, Refusal } from '../../snapshot/intake-bounds.js';
+import type { FollowedLoad } from '../../source/postgres/follower.js';
 import type { PostgresSpec } from '../../source/postgres/postgres-spec.js';
+import type { RecordLoadOptions } from '../../source/records.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../../source/source.js';
 import type { AskSecretHeadersOf, SourceSpec } from '../../source/spec.js';
 import type { HashedObject } from '../../store/store.js';
@@ -103,9 +106,24 @@ interface RoomsTask {
   readonly rules: ReadRules;
 }
 
+/** Asks for what has changed in a followed table. The thread follows the table until it is ended. */
+export interface FollowTask extends Pick<RecordLoadOptions, 'previous' | 'served'> {
+  readonly task: 'follow-table';
+  readonly source: PostgresSpec;
+  readonly rules: ReadRules;
+}
+
+/** The whole load that the last FollowTask gave has ended. */
+export interface EndWholeTask {
+  readonly task: 'end-whole';
+  readonly isGood: boolean;
+}
+
 export type Task =
   | LoadTask
   | RoomsTask
+  | FollowTask
+  | EndWholeTask
   | FetchTask
   | PatchTask
   | { readonly task: 'read-image'; readonly path: string }
@@ -123,6 +141,10 @@ export interface TaskListeners
    * change during the load.
    */
   readonly askSecretHeaders?: AskSecretHeadersOf | undefined;
+  /** A table is followed from now on; the function tells how far. */
+  readonly onFollow?: (stateOf: () => FollowState) => void;
+  /** The followed table has changed. */
+  readonly onChange?: () => void;
 }
 
 export interface Loaded {
@@ -158,10 +180,14 @@ export type LoadDone =
   | { readonly kind: 'unchanged'; readonly sourceVersion: string | null; readonly sequence?: number }
   | { readonly kind: 'refused'; readonly refusal: Refusal };
 
+/** `end` stays on the thread: see EndWholeTask. */
+type Sent<Load> = Load extends { readonly whole: unknown } ? Omit<Load, 'end'> : Load;
+
 export type Done =
   | LoadDone
   | Stored
   | { readonly kind: 'rooms'; readonly rooms: RoomTable }
+  | { readonly kind: 'followed'; readonly load: Sent<FollowedLoad> }
   /** An image was written. */
   | { readonly kind: 'done'; readonly place?: FilePlace };
 
@@ -171,7 +197,9 @@ export type DoneOf<T extends Task> = T extends LoadTask | PatchTask | FetchTask
     ? Stored
     : T extends RoomsTask
       ? Extract<Done, { readonly kind: 'rooms' }>
-      : Extract<Done, { readonly kind: 'done' }>;
+      : T extends FollowTask
+        ? Extract<Done, { readonly kind: 'followed' }>
+        : Extract<Done, { readonly kind: 'done' }>;
 
 export interface Failed {
   readonly kind: 'failed';
@@ -191,8 +219,10 @@ export type FromTask =
    */
   | { readonly kind: 'version'; readonly version: string | null }
   | { readonly kind: 'parts'; readonly report: PartsReport }
-  /** The thread is not stuck. */
-  | { readonly kind: 'alive'; readonly heap: ThreadHeap }
+  /** The thread is not stuck. `followed`: how far its table is followed. */
+  | { readonly kind: 'alive'; readonly heap: ThreadHeap; readonly followed?: FollowState | undefined }
+  /** The followed table has changed. */
+  | { readonly kind: 'changed' }
   /** All records were read; the thread may be busy from now on. */
   | { readonly kind: 'read' }
   /** Requests the next chunk of a stream. */
@@ -216,3 +246,17 @@ export type Handlers<Message extends { readonly kind: string }> = {
 };
 
 export type StreamChunk = IteratorResult<Uint8Array, unknown> | { readonly problem: string };
+
+/** An error as plain data that crosses threads. */
+export function taskFailureOf(error: unknown): Omit<Failed, 'kind'> {
+  if (error instanceof LecternError) {
+    const { code, message, retryAfterMs } = error;
+    return { code, message, retryAfterMs };
+  }
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: null, message, retryAfterMs: null };
+}
+
+export function errorOf({ code, message, retryAfterMs }: Omit<Failed, 'kind'>): Error {
+  return code === null ? new Error(message) : new LecternError(code, message, { retryAfterMs });
+}

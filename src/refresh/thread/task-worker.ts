@@ -1,23 +1,30 @@
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort } from 'node:worker_threads';
 import { LecternError } from '../../base/errors.js';
 import { THREAD_PULSE_MS } from '../../base/limits.js';
+import type { FollowState } from '../../base/model/source-state.js';
 import type { AskSecretHeadersOf } from '../../source/spec.js';
-import type { FollowTask } from './database-thread.js';
 import { letOthersGoFirst } from './priority.js';
 import { ownHeap } from './start-thread.js';
 import { runTaskHere } from './task.js';
-import { errorOf, taskFailureOf } from './task-failure.js';
-import type { FromTask, SecretsAnswer, StreamChunk, Task, TaskListeners } from './task-messages.js';
+import {
+  errorOf,
+  type FromTask,
+  type SecretsAnswer,
+  type StreamChunk,
+  type Task,
+  type TaskListeners,
+  taskFailureOf,
+} from './task-messages.js';
 import { COLLECTION_BYTES, countAsTaken } from './weight.js';
 
-/**
- * The entry of a worker thread: runs its one task, posts the result and ends. A thread without a task of its
- * own runs posted tasks.
- */
+/** The entry of a worker thread: runs posted tasks one after the other, and posts their results, until it is ended. */
 const port = parentPort as MessagePort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
 const tell = (message: FromTask): void => port.postMessage(message);
+/** How far a table is followed; undefined unless this thread follows one. */
+let followState = (): FollowState | undefined => undefined;
+const tellAlive = (): void => tell({ kind: 'alive', heap: ownHeap(), followed: followState() });
 const nextMessage = <Message>(): Promise<Message> => new Promise((resolve) => port.once('message', resolve));
 
 /** One chunk is requested at a time, so neither side holds more. */
@@ -59,6 +66,14 @@ const listeners = {
   onVersion: (version) => tell({ kind: 'version', version }),
   onParts: (report) => tell({ kind: 'parts', report }),
   onAllRead: () => tell({ kind: 'read' }),
+  onFollow: (stateOf) => {
+    followState = stateOf;
+    tellAlive();
+  },
+  onChange: () => {
+    tellAlive();
+    tell({ kind: 'changed' });
+  },
 } satisfies TaskListeners;
 
 /** Returns the size in bytes of the image that the task made. */
@@ -66,6 +81,7 @@ async function perform(task: Task): Promise<number> {
   const result = await runTaskHere(task, listeners, chunks()).catch(
     (error: unknown): FromTask => ({ kind: 'failed', ...taskFailureOf(error) }),
   );
+  if (followState() !== undefined) tellAlive();
   tell(result);
   return result.kind === 'loaded' ? result.image.summary.bytes : 0;
 }
@@ -87,6 +103,7 @@ async function performAll(): Promise<never> {
     const imageBytes = await performNext();
     clearTimeout(idle);
     // Otherwise an idle thread would hold the images of several earlier tasks until V8 collects.
+    if (imageBytes === 0) continue;
     setImmediate(countAsTaken, imageBytes);
     idle = setTimeout(countAsTaken, IDLE_COLLECTION_MS, COLLECTION_BYTES).unref();
   }
@@ -94,26 +111,16 @@ async function performAll(): Promise<never> {
 
 /**
  * Before a first load or an image is ready, no request can be answered, so these tasks keep their priority.
- * Fetches keep it, too: they take little time, and all replicas should serve an image at the same time.
+ * Fetches keep it, too: they take little time, and all replicas should serve an image at the same time. A thread that
+ * follows a table hardly works.
  */
 function givePriority(task: Task): void {
+  const isHeavy = task.task === 'load' || task.task === 'patch' || task.task === 'write-image';
   const isFirst = 'served' in task && task.served === null;
-  const isLight = task.task === 'read-image' || task.task === 'fetch-image';
-  if (!isFirst && !isLight) letOthersGoFirst();
+  if (isHeavy && !isFirst) letOthersGoFirst();
 }
 
-const only = workerData as Task | FollowTask | null;
+tellAlive();
+setInterval(tellAlive, THREAD_PULSE_MS);
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
-if (only?.task === 'follow-table')
-  void import('./follow-table.js').then(({ followTable }) => followTable(only, port));
-else {
-  const tellAlive = (): void => tell({ kind: 'alive', heap: ownHeap() });
-  tellAlive();
-  setInterval(tellAlive, THREAD_PULSE_MS).unref();
-  if (only === null) void performAll();
-  else {
-    givePriority(only);
-    // The listener of a stream that failed halfway would keep the thread alive, so the port is closed.
-    void perform(only).then(() => port.close());
-  }
-}
+void performAll();

@@ -33,6 +33,14 @@ export async function runTaskHere(
       ]);
       return { kind: 'rooms', rooms: await readRooms(postgresSource(task.source), task.rules) };
     }
+    case 'follow-table': {
+      const { followTable } = await import('./follow-table.js');
+      return followTable(task, listeners);
+    }
+    case 'end-whole': {
+      const { endWhole } = await import('./follow-table.js');
+      return endWhole(task);
+    }
     case 'read-image': {
       const { readSnapshotFile } = await import('../../change/snapshot-file.js');
       return { kind: 'stored', ...readSnapshotFile(task.path) };

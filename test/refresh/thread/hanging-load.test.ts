@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import threads from 'node:worker_threads';
 import { test } from 'tap';
 import { openTimetable } from '../../../src/index.js';
-import { SILENT_SECONDS } from '../../../src/refresh/thread/thread-pulse.js';
+import { SILENT_SECONDS } from '../../../src/refresh/thread/task-thread.js';
 import { testFolder } from '../../base/files/test-folder.js';
 
 /** Makes a thread wait for ever at the moment when it opens a file or sends a request. */

@@ -1,7 +1,7 @@
 import { test } from 'tap';
-import { KeptThread } from '../../../src/refresh/thread/kept-thread.js';
 import { recordChunks } from '../../../src/refresh/thread/record-chunks.js';
 import type { LoadDone, PatchTask } from '../../../src/refresh/thread/task-messages.js';
+import { TaskThread } from '../../../src/refresh/thread/task-thread.js';
 import type { SnapshotImage } from '../../../src/snapshot/image.js';
 import { Snapshot } from '../../../src/snapshot/snapshot.js';
 import { idOf, imageOfCount } from '../../snapshot/images.js';
@@ -34,7 +34,7 @@ const record = (n: number, title: string): object => ({
 function keptThread(t: { teardown(callback: () => void): unknown }) {
   const abort = new AbortController();
   t.teardown(() => abort.abort());
-  const thread = new KeptThread<PatchTask>('patch', Number.POSITIVE_INFINITY);
+  const thread = new TaskThread<PatchTask>({ idleMsMax: Number.POSITIVE_INFINITY });
   const options = { signal: abort.signal };
   const run = (task: PatchTask, ...records: object[]): Promise<LoadDone> =>
     thread.run(task, { ...options, chunks: recordChunks(records) });

@@ -5,7 +5,7 @@ import { type Test, test } from 'tap';
 import { describeHealth } from '../../../src/answer/describe-health.js';
 import { openTimetable } from '../../../src/index.js';
 import { DatabaseThread } from '../../../src/refresh/thread/database-thread.js';
-import { ThreadPulse } from '../../../src/refresh/thread/thread-pulse.js';
+import { ThreadPulse } from '../../../src/refresh/thread/task-thread.js';
 import { until } from '../../waiting/until.js';
 import { int16, int32, message } from './false-server.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
