@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { constants } from 'node:fs';
 import {
   type FileHandle,
@@ -9,7 +9,6 @@ import {
   opendir,
   rename,
   rm,
-  rmdir,
   stat,
   writeFile,
 } from 'node:fs/promises';
@@ -34,10 +33,10 @@ import {
   UNUSABLE,
 } from './store.js';
 
-/** Digits of a revision in a file name. */
-const REVISION_DIGITS = 12;
+/** Digits of a revision in a file name. The first revision of a record is hundredths of a millisecond since 1970. */
+const REVISION_DIGITS = 15;
 const REVISION = new RegExp(`^\\d{${REVISION_DIGITS}}$`);
-/** The last revision but one. No writer gets there: it takes 31 years at 1,000 writes a second. */
+/** The last revision but one. No writer gets there before the year 2286. */
 const REVISION_MAX = 10 ** REVISION_DIGITS - 2;
 /** This many revisions of a record stay, so that a slow reader still finds its file. */
 const REVISIONS_KEPT = 8;
@@ -55,11 +54,11 @@ const WATCH_MS = 250;
 
 /**
  * A store in a folder that all machines mount. Revision n of a record is the file `records/<key>/<n>`, made
- * by a hard link, which fails if the file exists. So one of two writers wins, without a lock and without
- * comparing clocks.
+ * by a hard link, which fails if the file exists. The folder of a new record is moved to its place with its first
+ * revision, which fails if there is one. So one of two writers wins, without a lock and without comparing clocks.
  *
- * A removed record leaves no file. Its last revision is noted in `records/.removed`, and a new record begins above
- * that. So a writer that was stopped meanwhile fails, however long: the revision that it wants to replace is missing.
+ * A removed record leaves no file. The revisions of a new record begin with the time, so they are others. So a writer
+ * that was stopped meanwhile fails, however long: the revision that it wants to replace is missing.
  *
  * Other programs may write to the folder. So no link is followed and no pipe is waited for. A file that is not a
  * record is read as a record that no reader accepts.
@@ -72,7 +71,6 @@ export class FolderStore implements Store {
   readonly #folder: string;
   readonly #images: string;
   readonly #records: string;
-  readonly #removed: string;
   readonly #calls: Calls;
 
   /**
@@ -93,7 +91,6 @@ export class FolderStore implements Store {
     this.#folder = folder;
     this.#images = join(folder, 'images');
     this.#records = join(folder, 'records');
-    this.#removed = join(this.#records, '.removed');
     this.#calls = new Calls(this.name, silentMsMax);
   }
 
@@ -165,17 +162,11 @@ export class FolderStore implements Store {
           if (await isOld(path)) await rm(path, { recursive: true, force: true });
         }
       }
-      // A removal that was interrupted is finished.
-      for (const key of await this.#keys()) {
-        if (!(await isOld(join(this.#records, key)))) continue;
-        const latest = await this.#latest(key);
-        if (latest === null || latest.text === '') await this.#forget(key, latest?.revision ?? 0);
-      }
     });
   }
 
   read(key: string): Promise<StoredRecord | null> {
-    return this.#attempt(() => this.#read(key));
+    return this.#attempt(() => this.#latest(key));
   }
 
   swap(key: string, text: string, revision: number | null): Promise<number | null> {
@@ -188,8 +179,8 @@ export class FolderStore implements Store {
         await this.#discard(join(this.#records, key));
         return null;
       }
-      if (revision === null ? (await this.#read(key)) !== null : present !== revision) return null;
-      return this.#append(key, text, present);
+      if (present !== revision) return null;
+      return revision === null ? this.#make(key, text) : this.#append(key, text, revision);
     });
   }
 
@@ -198,18 +189,7 @@ export class FolderStore implements Store {
   }
 
   remove(key: string): Promise<void> {
-    return this.#attempt(async () => {
-      // Terminates: each further round means that another writer was first.
-      for (;;) {
-        const latest = await this.#latest(key);
-        if (latest === null) return;
-        if (latest.revision === 0 || latest.revision >= REVISION_MAX)
-          return this.#discard(join(this.#records, key));
-        const isRemoved = latest.text === '';
-        const last = isRemoved ? latest.revision : await this.#append(key, '', latest.revision);
-        if (last !== null) return this.#forget(key, last);
-      }
-    });
+    return this.#attempt(() => this.#discard(join(this.#records, key)));
   }
 
   watch(keys: readonly string[], onChange: () => void): { close(): void } {
@@ -223,12 +203,6 @@ export class FolderStore implements Store {
   }
 
   async close(): Promise<void> {}
-
-  async #read(key: string): Promise<StoredRecord | null> {
-    const latest = await this.#latest(key);
-    // An empty text marks a record whose removal is under way.
-    return latest?.text === '' ? null : latest;
-  }
 
   /** The last revision; revision 0 if the record's path is not a folder, or has too many files. */
   async #latest(key: string): Promise<StoredRecord | null> {
@@ -244,74 +218,56 @@ export class FolderStore implements Store {
     throw new Error(`the files of the record ${key} are listed, but cannot be opened`);
   }
 
-  /**
-   * @param present the revision to replace; null for a new record
-   * @returns null if another writer was first
-   */
-  async #append(key: string, text: string, present: number | null): Promise<number | null> {
+  /** @returns the first revision of a new record, or null if another writer was first */
+  async #make(key: string, text: string): Promise<number | null> {
     const folder = join(this.#records, key);
-    await this.#makeFolder(this.#records);
-    await this.#makeRecordFolder(folder);
-    const revision = (present ?? (await this.#floor())) + 1;
-    if (revision > REVISION_MAX) {
-      await this.#discard(this.#removed);
-      return null;
-    }
-    const path = this.#fileOf(key, revision);
     const temporary = temporaryOf(folder);
+    const revision = Date.now() * 100 + randomInt(100);
+    await this.#makeFolder(this.#records);
+    try {
+      await this.#calls.run(() => mkdir(temporary));
+      await this.#calls.run(() => writeFile(join(temporary, nameOf(revision)), text, { flush: true }));
+      await this.#calls.run(() => rename(temporary, folder));
+      return revision;
+    } catch (error) {
+      if (!IS_THERE.has(codeOf(error))) throw error;
+      // A folder that has only files of other programs makes room for the next attempt.
+      if ((await this.#revisions(key))?.length === 0) await this.#discard(folder);
+      return null;
+    } finally {
+      await this.#remove(temporary);
+    }
+  }
+
+  /** @returns the revision after `present`, or null if another writer was first */
+  async #append(key: string, text: string, present: number): Promise<number | null> {
+    const path = this.#fileOf(key, present + 1);
+    const temporary = temporaryOf(join(this.#records, key));
     try {
       await this.#calls.run(() => writeFile(temporary, text, { flag: 'wx', flush: true }));
       await this.#calls.run(() => link(temporary, path));
     } catch (error) {
-      if (codeOf(error) === 'EEXIST') return null;
-      if (!isAbsent(error)) throw error;
-      // The record was removed meanwhile, with its folder.
-      return present === null ? this.#append(key, text, null) : null;
+      // Without its folder, the record was removed meanwhile.
+      if (isPresent(error) || isAbsent(error)) return null;
+      throw error;
     } finally {
       await this.#remove(temporary);
     }
     const revisions = (await this.#revisions(key)) ?? [];
-    // After a long pause, the record may have been removed, or its revisions replaced.
-    if (present === null ? (await this.#floor()) >= revision : !revisions.includes(present)) {
+    if (!revisions.includes(present)) {
+      // After a long pause: the record was made again, or its revisions were replaced.
       await this.#remove(path);
-      // Perhaps only another record was removed.
-      return present === null && revisions.length === 1 ? this.#append(key, text, null) : null;
+      return null;
     }
     for (const old of revisions.slice(0, -REVISIONS_KEPT)) await this.#remove(this.#fileOf(key, old));
-    return revision;
+    return present + 1;
   }
 
-  /** Removes the files of a removed record. */
-  async #forget(key: string, last: number): Promise<void> {
-    if (last > 0) await this.#raiseFloor(last);
-    for (const revision of (await this.#revisions(key)) ?? []) {
-      if (revision <= last) await this.#remove(this.#fileOf(key, revision));
-    }
-    // The folder stays if it has files of other programs, or if the record was made again.
-    await this.#calls.run(() => rmdir(join(this.#records, key))).catch(() => {});
-  }
-
-  /** The highest revision of all removed records. */
-  async #floor(): Promise<number> {
-    const names = await this.#names(this.#removed, STORE_REVISIONS_LISTED_MAX);
-    if (names === null) await this.#discard(this.#removed);
-    return Math.max(0, ...(names ?? []).filter((each) => REVISION.test(each)).map(Number));
-  }
-
-  async #raiseFloor(revision: number): Promise<void> {
-    await this.#makeRecordFolder(this.#removed);
-    const path = join(this.#removed, nameOf(revision));
-    await this.#calls.run(() => writeFile(path, '', { flag: 'wx' })).catch(orNull(isPresent));
-    const floor = await this.#floor();
-    for (const name of (await this.#names(this.#removed, STORE_REVISIONS_LISTED_MAX)) ?? []) {
-      if (REVISION.test(name) && Number(name) < floor) await this.#remove(join(this.#removed, name));
-    }
-  }
-
-  /** Removes files that Lectern did not write. They may be many, so no call waits for their removal. */
-  async #discard(folder: string): Promise<void> {
-    const temporary = temporaryOf(folder);
-    await this.#calls.run(() => rename(folder, temporary)).catch(orNull(isAbsent));
+  /** Removes a record, or what another program has put in its place: many files perhaps, so no call waits for them. */
+  async #discard(path: string): Promise<void> {
+    await this.#checkFolder(this.#records);
+    const temporary = temporaryOf(path);
+    await this.#calls.run(() => rename(path, temporary)).catch(orNull(isAbsent));
     rm(temporary, { recursive: true, force: true }).catch(() => {});
   }
 
@@ -324,14 +280,6 @@ export class FolderStore implements Store {
     await this.#calls.run(() => mkdir(this.#folder, { recursive: true, mode }));
     await this.#calls.run(() => mkdir(folder)).catch(orNull(isPresent));
     await this.#checkFolder(folder);
-  }
-
-  /** Makes a record's folder, in place of anything else at its path. */
-  async #makeRecordFolder(folder: string): Promise<void> {
-    const isMade = await this.#calls.run(() => mkdir(folder)).catch(orNull(isPresent));
-    if (isMade !== null || (await this.#calls.run(() => lstat(folder))).isDirectory()) return;
-    await this.#remove(folder);
-    await this.#calls.run(() => mkdir(folder));
   }
 
   /** A link could lead to files of others, which cleaning would delete. */
@@ -526,6 +474,8 @@ function orNull(isExpected: (error: unknown) => boolean): (error: unknown) => nu
   };
 }
 
+/** Codes of a move to a folder that has files. */
+const IS_THERE = new Set<unknown>(['EEXIST', 'ENOTEMPTY']);
 const isAbsent = (error: unknown): boolean => codeOf(error) === 'ENOENT';
 const isPresent = (error: unknown): boolean => codeOf(error) === 'EEXIST';
 const isUnusable = (error: unknown): boolean =>

@@ -34,7 +34,7 @@ function replaceRecord(share: string, key: string, make: (path: string) => void)
   const folder = join(share, 'records', key);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  make(join(folder, '000000000099'));
+  make(join(folder, '000000000000099'));
 }
 
 const fifo = (path: string): void => void spawnSync('mkfifo', [path]);
