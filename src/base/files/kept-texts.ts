@@ -21,7 +21,8 @@ export function keptTexts(
   async function read(file: KeptText): Promise<string> {
     const known = pipes.get(file.path);
     if (known !== undefined) return known;
-    const isPipe = statSync(file.path, { throwIfNoEntry: false })?.isFile() === false;
+    // Only at the start: later this call could hang with the file system, and pipes are given at the start.
+    const isPipe = taken === null && statSync(file.path, { throwIfNoEntry: false })?.isFile() === false;
     const text = await readTextFile(file.path, file);
     if (isPipe) pipes.set(file.path, text);
     return text;

@@ -19,18 +19,30 @@ export interface TextFileOptions {
   readonly isRegular?: boolean;
 }
 
+/**
+ * Paths whose read was given up and has not ended. A system call that hangs keeps one of the four threads that a process
+ * has for files, so a file that is read again and again must not take another.
+ */
+const hanging = new Set<string>();
+
 /** Reads a small UTF-8 file, a device, or a pipe with a writer (a shell's `<(command)`). Removes a byte order mark. */
 export async function readTextFile(path: string, options: TextFileOptions): Promise<string> {
   const { name, code, msMax = TEXT_FILE_MS_MAX } = options;
+  if (hanging.has(path))
+    throw new LecternError(code, `${name} is not read again yet: its file system hangs in an earlier read`);
   const waiting = new AbortController();
+  const reading = readBytes(path, options, waiting.signal);
   const tooLong = delay(msMax, undefined, { signal: waiting.signal }).then(() => {
+    hanging.add(path);
+    const ended = (): void => void hanging.delete(path);
+    reading.then(ended, ended);
     throw new LecternError(
       code,
       `${name} was not read within ${msMax / 1000} s: nothing writes to it, or its file system hangs`,
     );
   });
   try {
-    const bytes = await Promise.race([readBytes(path, options, waiting.signal), tooLong]);
+    const bytes = await Promise.race([reading, tooLong]);
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     if (cause instanceof LecternError) throw cause;

@@ -1,12 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, promises, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { readTextFile, readTextFileNow } from '../../../src/base/files/text-file.js';
 import { PublicKeys, SigningKey } from '../../../src/fleet/keys.js';
-import { timeForAFault } from '../../waiting/until.js';
+import { timeForAFault, until } from '../../waiting/until.js';
 
 const BYTES_MAX = 200_000;
 
@@ -101,6 +102,37 @@ test('a pipe whose writer sends nothing is given up', { skip: process.platform =
     code: 'key-invalid',
     message: 'the secret was not read within 0.2 s: nothing writes to it, or its file system hangs',
   });
+});
+
+test('a file system that hangs keeps one thread, however often the file is read, and is read when it answers', async (t) => {
+  const path = join(folderFor(t), 'secret');
+  writeFileSync(path, 'text');
+  const { stat } = promises;
+  let [calls, goOn] = [0, (): void => {}];
+  const hung = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  promises.stat = (async (...args: Parameters<typeof stat>) => {
+    calls++;
+    await hung;
+    return stat(...args);
+  }) as typeof stat;
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    promises.stat = stat;
+    syncBuiltinESMExports();
+  });
+  const options = { name: 'the secret', bytesMax: BYTES_MAX, code: 'key-invalid', msMax: 20 } as const;
+  await t.rejects(readTextFile(path, options), { message: /^the secret was not read within 0.02 s/ });
+  for (let n = 0; n < 3; n++)
+    await t.rejects(readTextFile(path, options), { message: /its file system hangs in an earlier read$/ });
+  t.equal(calls, 1);
+  goOn();
+  await until(
+    () => readTextFile(path, { ...options, msMax: 10_000 }).then(String, () => ''),
+    (text) => text === 'text',
+  );
+  t.equal(calls, 2);
 });
 
 test('the argument <(command) of a shell is read', { skip: !existsSync('/bin/bash') }, (t) => {
