@@ -1,5 +1,6 @@
 /** Turns event numbers into bytes. The modules of bytes select no events. */
 import { BODY_WHOLE_BYTES_MAX } from '../base/limits.js';
+import { copyText, viewOf } from '../base/structures/byte-strings.js';
 import type { Rows } from '../snapshot/rows.js';
 import { allocateBody, keptBody, type MeasuredBody, madeBody } from './body.js';
 import type { RowCache } from './row-cache.js';
@@ -60,10 +61,15 @@ export function jsonRows(rows: Rows, selection: Selection, cache: RowCache | nul
   return jsonArray({
     byteLength: rowBytes,
     write(target, offset) {
+      if (selection.ordinals !== null) rows.readAhead(selection.ordinals);
+      const view = viewOf(target);
       let at = offset;
       selection.forEachRun((first, end) => {
         // The last byte is left out, because it may be the closing bracket.
-        at += rows.bytes.copy(target, at, rows.start[first]!, rows.start[end]! - 1);
+        const from = rows.start[first]!;
+        const to = rows.start[end]! - 1;
+        copyText(rows.view, from, to, view, at);
+        at += to - from;
         target[at++] = COMMA;
       });
     },

@@ -83,6 +83,7 @@ export function messagePackRows(
   return packedArray(count, {
     byteLength,
     write(target, offset) {
+      if (selection.ordinals !== null) rows.readAhead(selection.ordinals);
       let at = offset;
       selection.forEach((ordinal) => {
         at = writeMessagePackRow(rows, ordinal, target, at);

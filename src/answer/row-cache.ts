@@ -181,6 +181,7 @@ export class RowCache {
     // Rows without known lengths are about as long as their JSON.
     const isFitting = addLengths(rows[layout.sums ?? 'start'], ordinals, start, bytesMax);
     if (!isFitting || !this.#makeRoom(besides + start[ordinals.length]!, since)) return null;
+    rows.readAhead(ordinals);
     const written = layout.sums === null ? writeUnmeasured(rows, ordinals, layout, start) : null;
     if (layout.sums === null && written === null) return null;
     const rowBytes = start[ordinals.length]!;

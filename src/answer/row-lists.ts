@@ -77,6 +77,7 @@ function copyOf(source: Buffer, byteLength: number): LazyPiece {
 
 /** Returns the length, or NO_ROOM. */
 function writeSelection(rows: Rows, selection: Selection, layout: ListLayout, target: Buffer): number {
+  if (selection.ordinals !== null) rows.readAhead(selection.ordinals);
   let at = 0;
   for (const [first, end] of selection.runs()) {
     for (let ordinal = first; ordinal < end; ordinal++) {

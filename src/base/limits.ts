@@ -216,6 +216,8 @@ export const COMPRESSION_BYTES_MIN: number = 1 * KIB;
 export const ANSWERS_SEEN_ENTRIES = 8192;
 /** Rows of one posting list that are cached together: 1,400 events. Gathering them takes 1 ms for JSON and 5 ms for MessagePack. */
 export const KEY_ROWS_BYTES_MAX: number = 512 * KIB;
+/** Rows read ahead of a copy, beyond the last row: half of a second-level cache of 1 MiB, so that they stay there. */
+export const READ_AHEAD_BYTES_MAX: number = 512 * KIB;
 /** Accept headers remembered with their media type: 256 × 0.2 KB. */
 export const ACCEPT_MEMO_ENTRIES_MAX = 256;
 /** Paths remembered with their route: 64 × 0.3 KB. */
