@@ -15,9 +15,13 @@ const GRACE_MS = 10_000;
  */
 export async function runPrograms(programs, report, { jobs = availableParallelism() + 1, seconds, env }) {
   const waiting = [...programs];
-  const running = new Set();
+  /** Names by child process. */
+  const running = new Map();
   const endAll = (signal) => {
-    for (const child of running) endGroup(child);
+    for (const [child, name] of running) {
+      process.stderr.write(`still running: ${name}\n`);
+      endGroup(child);
+    }
     process.exit(signal === 'SIGINT' ? 130 : 143);
   };
   process.once('SIGINT', endAll).once('SIGTERM', endAll);
@@ -31,7 +35,7 @@ export async function runPrograms(programs, report, { jobs = availableParallelis
         // A group of its own, so that the time limit also ends what the program started.
         detached: true,
       });
-      running.add(child);
+      running.set(child, nameOf(program));
       const timer = setTimeout(endGroup, seconds * 1000 + GRACE_MS, child);
       const used = processorSeconds(child.stdio[3]);
       await report.read(child, nameOf(program), { tellsTests: false, used });

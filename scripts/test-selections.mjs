@@ -203,7 +203,7 @@ const isSized = startsOf(SLOW_SIZES);
  * if it is not the usual one, and the seconds that a program may take.
  */
 export const SELECTIONS = {
-  fast: { has: (path) => !isSlow(path), isTogether: true, seconds: 600 },
+  fast: { has: (path) => !isSlow(path), isTogether: true, seconds: 300 },
   slow: {
     has: (path) => isSlow(path) || isSized(path),
     isTogether: false,
