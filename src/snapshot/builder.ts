@@ -34,7 +34,7 @@ import {
   type OrderedEvents,
   orderEvents,
 } from './columns.js';
-import { contentVersionOf, digestDays } from './content-version.js';
+import { contentVersionOf } from './content-version.js';
 import { buildNames } from './display-names.js';
 import {
   byteLengthOf,
@@ -46,7 +46,7 @@ import {
 import { ROW_FRAME_BYTES } from './rows.js';
 import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type RecordCounts, type SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
-import { writeRows } from './write-rows.js';
+import { checkRows, planRows, type RowsJob, writeRows } from './write-rows.js';
 
 /**
  * Bytes of an image without rows, per event. A million generated events take 88; the rest is for more
@@ -60,6 +60,11 @@ const MAP_GROWTH_BYTES_PER_ENTRY = 72;
 
 /** UTF-8 has at most four bytes a character. */
 const ID_BYTES_MAX = 4 * IDENTIFIER_CHARACTERS_MAX;
+
+/** Begins to write rows, and returns what waits until they are written. */
+export type BeginRows = (job: RowsJob) => () => void;
+
+const writeAtEnd: BeginRows = (job) => () => writeRows(job);
 
 /** Collects events in any order and builds a snapshot image. Holds no object per event. */
 export class SnapshotBuilder {
@@ -209,14 +214,19 @@ export class SnapshotBuilder {
     if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 
-  /** Call this once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
-  finish(notes: Partial<ReadingNotes> = {}): SnapshotImage {
+  /**
+   * Call this once.
+   *
+   * @param begin begins to write the rows, on another thread if there is one, and returns what waits for their end
+   * @throws LecternError `source-too-large` when the rows do not fit into one arena
+   */
+  finish(notes: Partial<ReadingNotes> = {}, begin: BeginRows = writeAtEnd): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;
     this.#ids.seal();
     const events = this.#ids.size + 1;
     return inScratch(events * SCRATCH_BYTES_PER_EVENT, () =>
-      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build(notes)),
+      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build(notes, begin)),
     );
   }
 
@@ -246,10 +256,12 @@ export class SnapshotBuilder {
     };
   }
 
-  #build(notes: Partial<ReadingNotes>): SnapshotImage {
+  #build(notes: Partial<ReadingNotes>, begin: BeginRows): SnapshotImage {
     const events = orderEvents(this.arrived());
     const { order, slots } = events;
-    const rows = writeRows(events);
+    const job = planRows(events);
+    const { rows, dayDigests } = job;
+    const end = begin(job);
     const clusters = buildClusters(events, rows, this.hash);
     const codes = scratch.uint32(order.length);
     const fields = Object.fromEntries(
@@ -267,11 +279,13 @@ export class SnapshotBuilder {
       names,
       rows,
       modified: events.modified,
-      dayDigests: digestDays(slots, rows),
+      dayDigests,
       ids: this.#indexIds(order),
       clusters,
     };
     const uses = this.columns.map((column) => column.countUse());
+    end();
+    checkRows(events, rows);
     const more = this.recordSummary(uses, notes);
     return {
       ...parts,
