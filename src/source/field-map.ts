@@ -258,6 +258,11 @@ export class FieldTable {
     this.#sink.fault(rejection);
   }
 
+  /** Rejects the record whose place is in the row. */
+  reject(detail: string, code: Rejection['code'] = 'malformed-record'): void {
+    this.fault({ position: this.row.position, code, field: null, detail });
+  }
+
   /** Takes back the row of an earlier record with these values. */
   retract(record: ColumnRecord): void {
     const { row } = this;
@@ -269,7 +274,6 @@ export class FieldTable {
 
   /** Gives a decoded record to the sink. */
   object(value: unknown): void {
-    const { row } = this;
     if (this.#look?.(value) === false) this.#look = undefined;
     let problem: string | null = null;
     try {
@@ -283,7 +287,7 @@ export class FieldTable {
       problem = `the record could not be read: ${reason}`;
     }
     if (problem === null) this.give();
-    else this.fault({ position: row.position, code: 'malformed-record', field: null, detail: problem });
+    else this.reject(problem);
   }
 
   /** Notes the columns of a record, for messages on columns that do not exist. */

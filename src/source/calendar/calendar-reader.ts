@@ -17,7 +17,7 @@ import {
   parseInstant,
 } from '../../base/model/time.js';
 import type { FieldTable } from '../field-map.js';
-import { type FormatReader, malformed, rejectFault } from '../formats/reader.js';
+import { type FormatReader, malformed } from '../formats/reader.js';
 import {
   type CalendarEvent,
   EventLines,
@@ -47,7 +47,6 @@ export class CalendarReader implements FormatReader {
   /** Number of components that are records. */
   #components = 0;
   readonly #sourceName: string;
-  readonly #table: FieldTable;
   readonly #output: EventOutput;
   readonly #scanner: LineScanner;
   readonly #kept: KeptEvents = new KeptEvents();
@@ -71,7 +70,6 @@ export class CalendarReader implements FormatReader {
   ) {
     this.#steps = steps;
     this.#sourceName = sourceName;
-    this.#table = table;
     this.#rules = rules;
     this.#output = new EventOutput(table);
     this.#givenZone = rules.timeZone === undefined ? null : zoneOfName(rules.timeZone);
@@ -194,7 +192,10 @@ export class CalendarReader implements FormatReader {
     if (depth === -1) {
       const detail = `line ${lineNumber} ends ${show(name)}, which did not begin`;
       if (this.#event !== null) this.#event.fault ??= faultOf('malformed-record', null, detail);
-      else this.#table.fault(rejectFault({ record: ++this.#components, line: lineNumber }, detail));
+      else {
+        const position = { record: ++this.#components, line: lineNumber };
+        this.#output.reject({ position }, faultOf('malformed-record', null, detail));
+      }
       return;
     }
     this.#unwind(depth + 1);

@@ -10,7 +10,7 @@ import { type Names, NULL, namesOf } from '../../base/structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import type { CsvDialect } from '../source.js';
 import { ESCAPED_CELL, INCOMPLETE, OPEN_QUOTE, PLAIN_CELL, RowScanner, recogniseDialect } from './csv-row.js';
-import { type FormatReader, malformed, rejectFault, rejectNotUtf8, rejectTooLarge } from './reader.js';
+import { type FormatReader, malformed, notUtf8, tooLong } from './reader.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -230,7 +230,7 @@ export class CsvReader implements FormatReader {
     const lost = canReread || resumeAt === -1 ? '' : `; lines ${line + 1} to ${last} are left out with it`;
     const problem = `the quote that opens cell ${cell} on line ${line} is not closed; expected a closing quote${lost}`;
     if (this.#header === null) throw this.#malformed(problem);
-    this.#table.fault(rejectFault(this.#position(), problem));
+    this.#place().reject(problem);
     if (!canReread) {
       this.#line = last;
       return -1;
@@ -254,12 +254,16 @@ export class CsvReader implements FormatReader {
   #endSkipped(): void {
     const length = this.#skipped;
     this.#skipped = 0;
-    if (this.#header === null) throw this.#malformed(rejectTooLarge({ record: 1 }, length).detail);
-    this.#table.fault(rejectTooLarge(this.#position(), length));
+    if (this.#header === null) throw this.#malformed(tooLong(length));
+    this.#place().reject(tooLong(length), 'record-too-large');
   }
 
-  #position(): { readonly record: number; readonly line: number } {
-    return { record: ++this.records, line: this.#line };
+  /** Begins a record. */
+  #place(): FieldTable {
+    const { row } = this.#table;
+    row.record = ++this.records;
+    row.line = this.#line;
+    return this.#table;
   }
 
   /** @returns false if the row was rejected */
@@ -268,24 +272,22 @@ export class CsvReader implements FormatReader {
     const header = this.#header ?? this.#takeHeader(bytes.subarray(from, to));
     if (header === null) return true;
     if (to - from > RECORD_BYTES_MAX) {
-      this.#table.fault(rejectTooLarge(this.#position(), to - from));
+      this.#place().reject(tooLong(to - from), 'record-too-large');
       return false;
     }
     const isText = bytes === this.#data && to < this.#textEnd;
     if (!isText && !isUtf8(bytes.subarray(from, to))) {
-      this.#table.fault(rejectNotUtf8(this.#position(), bytes.subarray(from, to), this.#encoding));
+      this.#place().reject(notUtf8(bytes.subarray(from, to), this.#encoding), 'malformed-text');
       return false;
     }
     if (this.#isBlank()) return true;
     const hasNul = !isText && bytes.subarray(from, to).includes(0);
     const problem = this.#problemOf(hasNul, header.columns.length);
     if (problem !== null) {
-      this.#table.fault(rejectFault(this.#position(), problem));
+      this.#place().reject(problem);
       return false;
     }
-    const table = this.#table;
-    table.row.record = ++this.records;
-    table.row.line = this.#line;
+    const table = this.#place();
     if (table.needsObjects) table.object(this.#objectOf(bytes.subarray(from, to), header));
     else this.#giveRow(bytes, view, from, header);
     return true;
@@ -331,9 +333,8 @@ export class CsvReader implements FormatReader {
   /** @returns null if the row was the header; otherwise the row is a record, too */
   #takeHeader(row: Buffer): CsvHeader | null {
     const { count } = this.#scanner;
-    if (row.length > RECORD_BYTES_MAX)
-      throw this.#malformed(rejectTooLarge({ record: 1 }, row.length).detail);
-    if (!isUtf8(row)) throw this.#malformed(rejectNotUtf8({ record: 1 }, row, this.#encoding).detail);
+    if (row.length > RECORD_BYTES_MAX) throw this.#malformed(tooLong(row.length));
+    if (!isUtf8(row)) throw this.#malformed(notUtf8(row, this.#encoding));
     const problem = this.#problemOf(row.includes(0), count);
     if (problem !== null) throw this.#malformed(problem);
     const given = this.#givenHeader;

@@ -190,7 +190,6 @@ export class JsonArrayReader implements FormatReader {
     const line = this.#elementLine + place.line - 1;
     const where = isFirstLine ? `character ${place.column} of the record` : `line ${line}, column ${column}`;
     this.#records.reject(
-      this.#elementLine,
       `line ${line}, column ${column}: ${fault.problem}`,
       `the record is not JSON: ${where}: ${fault.problem}`,
     );

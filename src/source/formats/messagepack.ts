@@ -1,18 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { Unpackr } from 'msgpackr';
 import { PROPERTY_NAME_UNITS_MAX } from '../../base/limits.js';
-import type { RecordPosition } from '../../base/model/event.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import type { FieldTable } from '../field-map.js';
-import {
-  Carry,
-  type FormatReader,
-  malformed,
-  rejectFault,
-  rejectLongName,
-  rejectNotUtf8,
-  rejectTooLarge,
-} from './reader.js';
+import { Carry, type FormatReader, longName, malformed, notUtf8, tooLong } from './reader.js';
 
 /** The longest headers of an array and of a map, plus one byte. */
 const HEADS_BYTES = 5 + 5 + 1;
@@ -112,16 +103,18 @@ export class MessagePackReader implements FormatReader {
 
   #endValue(bytes: Buffer | number): void {
     const scan = this.#scan;
-    const position: RecordPosition = { record: ++this.records, byte: this.#valueByte };
+    const table = this.#table;
+    table.row.record = ++this.records;
+    table.row.byte = this.#valueByte;
     this.#inValue = false;
     if (typeof bytes === 'number') {
-      this.#table.fault(rejectTooLarge(position, bytes));
+      table.reject(tooLong(bytes), 'record-too-large');
       return;
     }
     this.#likely ||= scan.hasRecordStructure || beginsRecord(bytes, 0);
     const fault = this.#describeFault();
     if (fault !== null) {
-      this.#table.fault(rejectFault(position, fault));
+      table.reject(fault);
       return;
     }
     if (scan.hasCutText) {
@@ -130,25 +123,22 @@ export class MessagePackReader implements FormatReader {
       scan.scan(bytes, 0, true);
     }
     if (scan.hasBadText) {
-      this.#table.fault(rejectNotUtf8(position));
+      table.reject(notUtf8(), 'malformed-text');
       return;
     }
     let value: unknown;
     try {
       const units = scan.hasLongText ? longestName(IN_MAPS.unpack(bytes)) : 0;
       if (units > PROPERTY_NAME_UNITS_MAX) {
-        this.#table.fault(rejectLongName(position, units));
+        table.reject(longName(units));
         return;
       }
       value = this.#unpackr.unpack(bytes);
     } catch (error) {
-      this.#table.fault(rejectFault(position, describeError(error)));
+      table.reject(describeError(error));
       return;
     }
-    const { row } = this.#table;
-    row.record = position.record;
-    row.byte = this.#valueByte;
-    this.#table.object(value);
+    table.object(value);
   }
 
   #describeFault(): string | null {

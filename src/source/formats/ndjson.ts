@@ -150,7 +150,7 @@ export class NdjsonReader implements FormatReader {
     if (fault === null) return;
     const { column } = placeOf(text, fault.offset);
     const problem = `column ${column}: ${fault.problem}`;
-    this.#records.reject(line, `line ${line}, ${problem}`, `the line is not JSON: ${problem}`);
+    this.#records.reject(`line ${line}, ${problem}`, `the line is not JSON: ${problem}`);
   }
 }
 

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { LecternError } from '../../base/errors.js';
 import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../base/limits.js';
-import type { RecordPosition, Rejection } from '../../base/model/event.js';
 import type { ExpansionWindow } from '../../base/model/expansion.js';
 import { findJsonFault, type JsonFault } from '../../base/model/json-fault.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
@@ -62,21 +61,18 @@ export function malformed(sourceName: string, problem: string, cause?: unknown):
   return new LecternError('source-malformed', `${sourceName}: ${problem}`, { cause });
 }
 
-export function rejectTooLarge(position: RecordPosition, byteLength: number): Rejection {
-  const detail = `the record is ${byteLength} bytes long; expected at most ${RECORD_BYTES_MAX}`;
-  return { position, code: 'record-too-large', field: null, detail };
+export function tooLong(byteLength: number): string {
+  return `the record is ${byteLength} bytes long; expected at most ${RECORD_BYTES_MAX}`;
 }
 
 /** @param bytes the text's bytes; absent in binary formats, whose texts are always UTF-8 */
-export function rejectNotUtf8(position: RecordPosition, bytes?: Buffer, encoding?: string): Rejection {
+export function notUtf8(bytes?: Buffer, encoding?: string): string {
   const expected = bytes === undefined ? 'expected UTF-8 text' : expectedText(bytes, encoding);
-  const detail = `the record holds bytes that are not ${encoding ?? 'UTF-8'}; ${expected}`;
-  return { position, code: 'malformed-text', field: null, detail };
+  return `the record holds bytes that are not ${encoding ?? 'UTF-8'}; ${expected}`;
 }
 
-export function rejectLongName(position: RecordPosition, units: number): Rejection {
-  const detail = `the name of a property has ${units} characters; expected at most ${PROPERTY_NAME_UNITS_MAX}`;
-  return rejectFault(position, detail);
+export function longName(units: number): string {
+  return `the name of a property has ${units} characters; expected at most ${PROPERTY_NAME_UNITS_MAX}`;
 }
 
 /** Units of the longest property name in a JSON text; 0 if the whole text is shorter than the bound on names. */
@@ -92,10 +88,6 @@ export function longestName(text: string): number {
     start = text.indexOf('"', end + 1);
   }
   return longest;
-}
-
-export function rejectFault(position: RecordPosition, detail: string): Rejection {
-  return { position, code: 'malformed-record', field: null, detail };
 }
 
 /** Gives JSON records to a table. A source without any valid JSON record is malformed. */
@@ -122,22 +114,18 @@ export class JsonRecords {
   /** The text of the next record. Null: rejected because it is not UTF-8 or too large (then `bytes` is only a number). */
   textOf(bytes: Buffer | number, line: number): string | null {
     if (typeof bytes !== 'number' && isUtf8(bytes)) return bytes.toString('utf8');
-    this.count++;
-    const position = this.#position(line);
-    this.#table.fault(
-      typeof bytes === 'number'
-        ? rejectTooLarge(position, bytes)
-        : rejectNotUtf8(position, bytes, this.#encoding),
-    );
+    const table = this.#begin(line);
+    if (typeof bytes === 'number') table.reject(tooLong(bytes), 'record-too-large');
+    else table.reject(notUtf8(bytes, this.#encoding), 'malformed-text');
     return null;
   }
 
   /** @returns the fault of the record; the caller rejects it */
   take(text: string, line: number): JsonFault | null {
-    this.count++;
+    const table = this.#begin(line);
     const units = longestName(text);
     if (units > PROPERTY_NAME_UNITS_MAX) {
-      this.#table.fault(rejectLongName(this.#position(line), units));
+      table.reject(longName(units));
       return null;
     }
     let value: unknown;
@@ -148,20 +136,20 @@ export class JsonRecords {
     }
     this.decoded++;
     if (this.count === 1) this.first = value;
-    const { row } = this.#table;
-    row.record = this.count;
-    if (this.#hasLines) row.line = line;
-    this.#table.object(value);
+    table.object(value);
     return null;
   }
 
   /** Rejects the last record. `problem` begins with the record's place in the source. */
-  reject(line: number, problem: string, detail: string): void {
+  reject(problem: string, detail: string): void {
     this.firstProblem ??= problem;
-    this.#table.fault(rejectFault(this.#position(line), detail));
+    this.#table.reject(detail);
   }
 
-  #position(line: number): RecordPosition {
-    return this.#hasLines ? { record: this.count, line } : { record: this.count };
+  #begin(line: number): FieldTable {
+    const { row } = this.#table;
+    row.record = ++this.count;
+    if (this.#hasLines) row.line = line;
+    return this.#table;
   }
 }

@@ -1,13 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { PROPERTY_NAME_UNITS_MAX, RECORD_BYTES_MAX } from '../../base/limits.js';
-import type { Rejection } from '../../base/model/event.js';
 import { InstantTexts } from '../../base/model/instant-texts.js';
 import { INSTANT_MS_MAX } from '../../base/model/time.js';
 import { viewOf } from '../../base/structures/byte-strings.js';
 import { addWord, endHash, HASH_BEGIN, quickHash } from '../../base/structures/quick-hash.js';
 import { type Names, NULL, namesOf } from '../../base/structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
-import { longestName, malformed, rejectLongName, rejectNotUtf8, rejectTooLarge } from '../formats/reader.js';
+import { longestName, longName, malformed, notUtf8, tooLong } from '../formats/reader.js';
 
 /** The form of a received value: 16 bytes, UTF-8, microseconds since 2000, or JSON. */
 export type BinaryForm = 'uuid' | 'text' | 'instant' | 'json';
@@ -60,7 +59,7 @@ export class BinaryRows {
   /** The decoded JSON of the last row, by column. A row that is looked at has nothing else. */
   readonly #decoded: Record<string, unknown> = Object.create(null);
   /** Why the last row cannot be read. */
-  #fault: Omit<Rejection, 'position'> | null = null;
+  #fault: Parameters<FieldTable['reject']> | null = null;
   /**
    * Set while a row that is too long is skipped: bytes left to skip, columns after them, and bytes skipped so
    * far.
@@ -137,7 +136,7 @@ export class BinaryRows {
     const table = this.#table;
     const { row } = table;
     row.record = ++this.records;
-    if (this.#fault !== null) table.fault({ ...this.#fault, position: row.position });
+    if (this.#fault !== null) table.reject(...this.#fault);
     else if (table.needsObjects) table.object({ ...this.#decoded });
     else {
       table.fillPaths(this.#decoded);
@@ -197,7 +196,7 @@ export class BinaryRows {
       if (this.#isChecked) this.#check(at, at + length);
       const text = this.#bytes.toString('utf8', at, at + length);
       const units = longestName(text);
-      if (units > PROPERTY_NAME_UNITS_MAX) this.#fault ??= rejectLongName({ record: 0 }, units);
+      if (units > PROPERTY_NAME_UNITS_MAX) this.#fault ??= [longName(units)];
       else value = JSON.parse(text);
     }
     this.#decoded[name] = value;
@@ -207,7 +206,7 @@ export class BinaryRows {
 
   #check(from: number, to: number): void {
     const bytes = this.#bytes.subarray(from, to);
-    if (!isUtf8(bytes)) this.#fault ??= rejectNotUtf8({ record: 0 }, bytes);
+    if (!isUtf8(bytes)) this.#fault ??= [notUtf8(bytes), 'malformed-text'];
   }
 
   #readUuid(slot: number, from: number, to: number): void {
@@ -236,7 +235,8 @@ export class BinaryRows {
       skip.skipped += bytes;
       if (skip.bytes === 0 && skip.columns === 0) {
         this.#skip = null;
-        this.#table.fault(rejectTooLarge({ record: ++this.records }, skip.skipped));
+        this.#table.row.record = ++this.records;
+        this.#table.reject(tooLong(skip.skipped), 'record-too-large');
         return at;
       }
       if (skip.bytes > 0 || end - at < 4) return at;
