@@ -63,7 +63,6 @@ export type { GateOptions, Refusal, RefusalCode } from './refresh/gate.js';
 export type { LoadOutcome, LoadResult } from './refresh/keeper.js';
 export type { RefreshOptions } from './refresh/refresher.js';
 export type { Origin, SnapshotSummary } from './snapshot/summary.js';
-export { MemorySource, type RecordChange } from './source/memory-source.js';
 export type {
   RecordDelta,
   RecordLoad,
@@ -71,6 +70,7 @@ export type {
   RecordSource,
   Records,
   RecordWatch,
-} from './source/records.js';
+} from './source/memory-source.js';
+export { MemorySource, type RecordChange } from './source/memory-source.js';
 export type { LoadProgress } from './source/source.js';
 export type { SourceSpec } from './source/spec.js';

@@ -14,19 +14,26 @@ import type { ImageSource } from '../snapshot/image-layout.js';
 import type { Refusal } from '../snapshot/intake-bounds.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { filesOf, watchSource } from '../source/file-watch.js';
 import { Credentials, credentialsKey, mayChange } from '../source/http/credentials.js';
 import type { HttpSpec } from '../source/http.js';
-import { MemorySource } from '../source/memory-source.js';
-import type { RecordDelta, RecordLoad, RecordLoadOptions, RecordSource, Records } from '../source/records.js';
+import {
+  MemorySource,
+  type RecordDelta,
+  type RecordLoad,
+  type RecordLoadOptions,
+  type RecordSource,
+  type Records,
+} from '../source/memory-source.js';
 import {
   type AskSecretHeadersOf,
+  filesOf,
   liftRules,
   type NumberedCredentials,
   parseSourceArgument,
   type SourceSpec,
   sourceDigest,
   sourceOfSpec,
+  watchSource,
 } from '../source/spec.js';
 import type { ChannelState } from './channel-state.js';
 import { memoryForLoad } from './memory-room.js';

@@ -15,8 +15,14 @@ import {
   READ_CHUNK_BYTES,
 } from '../base/limits.js';
 import { readRecords } from './formats/read-records.js';
-import { renewedDaily } from './renewed-daily.js';
-import type { LoadOptions, LoadSummary, ReadSummary, RowSink, Source } from './source.js';
+import {
+  type LoadOptions,
+  type LoadSummary,
+  type ReadSummary,
+  type RowSink,
+  renewedDaily,
+  type Source,
+} from './source.js';
 
 const STANDARD_INPUT = 'standard input';
 const CUT_POLL_MS = 50;

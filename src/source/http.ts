@@ -23,13 +23,13 @@ import {
   unreadableAnswer,
 } from './http/call.js';
 import { type ClientCredentials, Credentials, type HeaderFields } from './http/credentials.js';
-import { renewedDaily } from './renewed-daily.js';
 import {
   formatOf,
   type LoadOptions,
   type LoadSummary,
   type ReadSummary,
   type RowSink,
+  renewedDaily,
   type Source,
 } from './source.js';
 

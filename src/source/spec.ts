@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cannotRead, LecternError, optionInvalid } from '../base/errors.js';
+import { lookAtPath, PathWatch, type WatchOptions, watchPath } from '../base/files/path-watch.js';
 import { readTextFile } from '../base/files/text-file.js';
 import { LECTURER_IDS_BYTES_MAX } from '../base/limits.js';
 import { shortDigest } from '../base/model/derived-identifier.js';
@@ -9,11 +12,12 @@ import { describeJsonFault } from '../base/model/json-fault.js';
 import { overlaid, type ReadRules } from '../base/model/read-rules.js';
 import { quoteEscaped } from '../base/model/text.js';
 import { type FileLimits, fileSource } from './file.js';
-import { type FolderSpec, foundFiles, type GlobSpec, isGlob } from './found-files.js';
+import { type FolderSpec, findFiles, foundFiles, type GlobSpec, isGlob } from './found-files.js';
 import { addressDigest, parseAddress } from './http/address.js';
 import type { AskSecretHeaders } from './http/call.js';
 import { type ClientCredentials, headersByOrigin } from './http/credentials.js';
 import { type HttpSpec, httpSource } from './http.js';
+import type { RecordSource, RecordWatch } from './memory-source.js';
 import { mergedSource } from './merged.js';
 import { postgresSource } from './postgres/postgres.js';
 import { isPostgresAddress } from './postgres/postgres-address.js';
@@ -23,7 +27,6 @@ import {
   type PostgresSpec,
   postgresId,
 } from './postgres/postgres-spec.js';
-import type { RecordSource } from './records.js';
 import type { Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
@@ -269,37 +272,26 @@ export function withOwnRules(source: Source, own: OwnRules): Source {
 async function lecturerIdsOf(given: LecturerIds | undefined): Promise<ReadRules['lecturerIds']> {
   if (given === undefined) return undefined;
   if (typeof given !== 'string') return idsByName(given, 'option-invalid');
-  return idsByName(await readJsonObject(given, lecturersFile(given)), 'source-malformed');
-}
-
-function lecturersFile(path: string): Parameters<typeof readJsonObject>[1] {
-  const name = `the map of lecturer identifiers ${path}`;
-  return { name, form: '{"name": "identifier"}', bytesMax: LECTURER_IDS_BYTES_MAX };
-}
-
-/**
- * @param name for messages
- * @param form of the object, such as `{"name": "identifier"}`
- * @throws LecternError `source-unreadable`; `source-malformed` if the value is not an object
- */
-async function readJsonObject(
-  path: string,
-  { name, form, bytesMax }: { name: string; form: string; bytesMax: number },
-): Promise<Readonly<Record<string, unknown>>> {
-  const text = await readTextFile(path, {
-    ...{ name, bytesMax, code: 'source-unreadable', isRegular: true },
-  });
+  const name = `the map of lecturer identifiers ${given}`;
+  const bounds = {
+    name,
+    bytesMax: LECTURER_IDS_BYTES_MAX,
+    code: 'source-unreadable',
+    isRegular: true,
+  } as const;
+  const text = await readTextFile(given, bounds);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    const problem = `it is not JSON: ${describeJsonFault(text)}`;
-    throw cannotRead(name, problem, { cause });
+    throw cannotRead(name, `it is not JSON: ${describeJsonFault(text)}`, { cause });
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as Record<string, unknown>;
-  }
-  throw new LecternError('source-malformed', `${name}: expected an object of the form ${form}`);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return idsByName(value as Readonly<Record<string, unknown>>, 'source-malformed');
+  throw new LecternError(
+    'source-malformed',
+    `${name}: expected an object of the form {"name": "identifier"}`,
+  );
 }
 
 function idsByName(
@@ -320,4 +312,54 @@ function digestOf(rules: Partial<ReadRules>): string {
   const ids = lecturerIds && Object.entries(lecturerIds).sort(([a], [b]) => (a < b ? -1 : 1));
   const text = JSON.stringify([others, ids]);
   return shortDigest(text);
+}
+
+const FIRST_LOOK_MS_MAX = 1000;
+
+/**
+ * A watch. `ready` settles after the first check; it is null if the first check has already ended. Changes before
+ * the first check are not reported.
+ */
+export interface SourceWatch extends RecordWatch {
+  readonly ready: Promise<unknown> | null;
+}
+
+/**
+ * Calls back when a file of the source has changed and settled, or was added or removed. Changes before the watch
+ * are not reported, so watch before loading. A watch does not keep the process alive.
+ */
+export function watchSource(spec: SourceSpec, onChange: () => void, options: WatchOptions = {}): SourceWatch {
+  const files = [...new Set(filesOf(spec))].map((path) => watchPath(path, onChange, options));
+  const found = foundBy(spec).map((each) => new PathWatch(() => lookAtFound(each), null, onChange, options));
+  const looked = Promise.all(found.map(({ ready }) => ready));
+  return {
+    // The wait has a limit, because a network file system may not answer. The load reports that fault.
+    ready: found.length === 0 ? null : Promise.race([looked, delay(FIRST_LOOK_MS_MAX)]),
+    close() {
+      for (const each of [...files, ...found]) each.close();
+    },
+  };
+}
+
+/** Absolute paths of the source's named files, without standard input. */
+export function filesOf(spec: SourceSpec): string[] {
+  const files = typeof spec.lecturerIds === 'string' ? [resolve(spec.lecturerIds)] : [];
+  if (spec.kind === 'merged') return [...files, ...spec.specs.flatMap(filesOf)];
+  return spec.kind === 'file' && spec.path !== '-' ? [...files, resolve(spec.path)] : files;
+}
+
+function foundBy(spec: SourceSpec): (FolderSpec | GlobSpec)[] {
+  if (spec.kind === 'merged') return spec.specs.flatMap(foundBy);
+  return spec.kind === 'folder' || spec.kind === 'glob' ? [spec] : [];
+}
+
+async function lookAtFound(spec: FolderSpec | GlobSpec): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    const { paths } = await findFiles(spec);
+    for (const path of paths) hash.update(`${path} ${await lookAtPath(path)}\n`);
+    return hash.digest('base64url');
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }

@@ -13,8 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Test, test } from 'tap';
 import type { WatchOptions } from '../../src/base/files/path-watch.js';
-import { watchSource } from '../../src/source/file-watch.js';
-import type { SourceSpec } from '../../src/source/spec.js';
+import { type SourceSpec, watchSource } from '../../src/source/spec.js';
 import { testFolder } from '../base/files/test-folder.js';
 import { timeForAFault, until } from '../waiting/until.js';
 
@@ -252,7 +251,7 @@ test('with production settings a change right after the call is reported within 
 });
 
 test('a watch does not keep the process alive', async (t) => {
-  const module = new URL('../../src/source/file-watch.ts', import.meta.url).href;
+  const module = new URL('../../src/source/spec.ts', import.meta.url).href;
   const folder = testFolder(t, { data: 'a' });
   const script = join(folder, 'watch.mts');
   writeFileSync(

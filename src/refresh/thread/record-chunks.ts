@@ -1,4 +1,4 @@
-import type { Records } from '../../source/records.js';
+import type { Records } from '../../source/memory-source.js';
 import type { ByteChunks } from './task-messages.js';
 
 /** Longest turn of converting an embedding program's records to text. */

@@ -11,7 +11,7 @@ import {
 } from '../../base/limits.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import type { FollowState } from '../../base/model/source-state.js';
-import type { RecordLoadOptions } from '../records.js';
+import type { RecordLoadOptions } from '../memory-source.js';
 import { ChangeStream, parseLsn } from './change-stream.js';
 import { Database } from './database.js';
 import { failureOf, Hang } from './database-failure.js';

@@ -1,6 +1,6 @@
 import { test } from 'tap';
 import { recordChunks } from '../../../src/refresh/thread/record-chunks.js';
-import type { Records } from '../../../src/source/records.js';
+import type { Records } from '../../../src/source/memory-source.js';
 
 /** The chunks as texts. Each must hold whole lines in its own buffer, which can be transferred. */
 async function chunksOf(records: Records): Promise<string[]> {
