@@ -19,6 +19,8 @@ const Clashes = lazy(() => import('./views/clashes.js').then((view) => view.Clas
 const Usage = lazy(() => import('./views/usage.js').then((view) => view.Usage));
 const Changes = lazy(() => import('./views/changes.js').then((view) => view.Changes));
 const State = lazy(() => import('./views/state.js').then((view) => view.State));
+/** What is shown first is read and painted first. */
+const LOAD_VIEWS_MS = 1500;
 
 export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
   useEffect(() => {
@@ -104,6 +106,12 @@ function Views(): JSX.Element {
     const here = place.current?.querySelector<HTMLElement>('[aria-current]');
     here?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [view]);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      for (const each of [FreeRooms, Clashes, Usage, Changes]) each.load().catch(() => {});
+    }, LOAD_VIEWS_MS);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <nav class="views" aria-label={say('views')} ref={place}>
       {views.map(([name, label, isHere]) => (

@@ -3,8 +3,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app.js';
-import { kinds, readKinds } from './colours.js';
-import { begin, revision, token } from './data.js';
+import { begin, kinds, readKinds, revision, token } from './data.js';
 import { readFeed } from './feed.js';
 import { useLanguage, wantedLanguage } from './store.js';
 

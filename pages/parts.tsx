@@ -76,24 +76,27 @@ export function Loading(): JSX.Element {
   );
 }
 
-/** A view whose script is loaded when it is first shown. */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+/** A view whose script is loaded when it is first shown, or before by `load`. */
+export function lazy<P extends object>(
+  read: () => Promise<ComponentType<P>>,
+): ComponentType<P> & { readonly load: () => Promise<void> } {
   let loaded: ComponentType<P> | null = null;
-  return function Lazy(props: P): JSX.Element {
+  const load = async (): Promise<void> => {
+    loaded ??= await read();
+  };
+  function Lazy(props: P): JSX.Element {
     const [, setReady] = useState(loaded !== null);
     useEffect(() => {
-      if (loaded !== null) return;
-      load().then(
-        (view) => {
-          loaded = view;
-          setReady(true);
-        },
-        () => location.reload(),
-      );
+      if (loaded === null)
+        load().then(
+          () => setReady(true),
+          () => location.reload(),
+        );
     }, []);
     const View = loaded;
     return View === null ? <Loading /> : <View {...props} />;
-  };
+  }
+  return Object.assign(Lazy, { load });
 }
 
 /** A cross. @param place what it closes or takes away */

@@ -1,7 +1,16 @@
 /** The one store: what the address says, what the person set, the time, and the state of the connection. */
 import { computed, effect, type Signal, signal } from '@preact/signals';
-import { type Address, readAddress, writeAddress } from './address.js';
-import { addDays, addMonths, isZone, wallTime } from './time.js';
+import { type Address, readAddress, type ViewName, writeAddress } from './address.js';
+import {
+  addDays,
+  addMonths,
+  dayStart,
+  daysBetween,
+  isZone,
+  monthStart,
+  wallTime,
+  weekStart,
+} from './time.js';
 import { type LanguageCode, languageFor, loadLanguage, RIGHT_TO_LEFT, type Words } from './words.js';
 
 export const address = signal<Address>(readAddress(location.search));
@@ -139,8 +148,34 @@ function media(query: string): Signal<boolean> {
   return matches;
 }
 
-/** How many days each view shows. */
-export const LIST_DAYS = 14;
+const LIST_DAYS = 14;
+
+/** The days that a view shows. */
+export interface Range {
+  readonly from: string;
+  readonly days: number;
+  /** The start of the next or previous range. */
+  readonly step: (from: string, direction: 1 | -1) => string;
+}
+
+/** Whole weeks, also for a month. */
+export function rangeOf(view: ViewName, date: string): Range {
+  const byDays = (days: number) => (from: string, direction: 1 | -1) => addDays(from, direction * days);
+  if (view === 'day') return { from: date, days: 1, step: byDays(1) };
+  if (view === 'list') return { from: weekStart(date, firstDay), days: LIST_DAYS, step: byDays(LIST_DAYS) };
+  if (view !== 'month') return { from: weekStart(date, firstDay), days: 7, step: byDays(7) };
+  const from = weekStart(monthStart(date), firstDay);
+  const days = Math.ceil(daysBetween(from, addMonths(date, 1)) / 7) * 7;
+  return { from, days, step: (_, direction) => weekStart(addMonths(date, direction), firstDay) };
+}
+
+export function windowOf(
+  from: string,
+  days: number,
+  zone: string,
+): { readonly from: number; readonly to: number } {
+  return { from: dayStart(from, zone), to: dayStart(addDays(from, days), zone) };
+}
 
 /** Moves to the next or previous day, week, month or list. */
 export function move(direction: 1 | -1): void {

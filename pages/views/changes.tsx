@@ -3,8 +3,16 @@ import { type Changes as ChangeSet, TimetableProblem } from 'lectern/client';
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { Target } from '../address.js';
-import { colourOf } from '../colours.js';
-import { client, type Names, noteVersion, readNames, rowOf, useLoaded, versionAtFirst } from '../data.js';
+import {
+  client,
+  colourOf,
+  type Names,
+  noteVersion,
+  readNames,
+  rowOf,
+  useLoaded,
+  versionAtFirst,
+} from '../data.js';
 import type { Row } from '../lessons.js';
 import { Loading, Problem } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayList, sayNumber, sayTimes } from '../speak.js';

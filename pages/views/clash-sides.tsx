@@ -1,7 +1,7 @@
 /** A clash: what is needed more than once, and the lessons that need it, beside each other. */
 import type { JSX } from 'preact';
 import type { Clash } from '../clash.js';
-import { colourOf } from '../colours.js';
+import { colourOf } from '../data.js';
 import { aboutOf, Icon } from '../parts.js';
 import { say, sayTimes } from '../speak.js';
 import { titleOf } from './body.js';

@@ -3,13 +3,11 @@ import type { FreeEntry, TimetableEvent } from 'lectern/client';
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { TARGETS_MAX } from '../address.js';
-import { colourOf } from '../colours.js';
-import { client, noteVersion, readNames, rowOf, shortId, useLoaded } from '../data.js';
+import { client, colourOf, noteVersion, readNames, rowOf, shortId, useLoaded } from '../data.js';
 import { dayOf, type Lesson, lessonsOf } from '../lessons.js';
 import { Icon, Loading, Problem } from '../parts.js';
-import { windowOf } from '../range.js';
 import { say, sayHour, sayNumber, sayTime, sayTimes } from '../speak.js';
-import { address, go, isPrinting, now, setMore, shownDate, today, zone } from '../store.js';
+import { address, go, isPrinting, now, setMore, shownDate, today, windowOf, zone } from '../store.js';
 import { choose } from '../targets.js';
 import { instantOf, wallTime } from '../time.js';
 import { titleOf } from './body.js';
@@ -17,16 +15,21 @@ import { BuildingField, type RoomFacts, readWantedRooms, SeatsField } from './ro
 import { DateBar } from './toolbar.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
+/** In pixels: what stands above the bars at least, and the height of one. */
+const [BARS_TOP, BAR_HEIGHT] = [640, 30];
 /** About as many as are in sight at first. */
-const ROOMS_AT_FIRST = 12;
+const ROOMS_AT_FIRST = Math.max(6, Math.ceil((innerHeight - BARS_TOP) / BAR_HEIGHT));
 /** Those that are drawn when the end of the list comes near. */
 const ROOMS_MORE = 36;
 const FREE_AT_FIRST = 24;
 const MINUTES_CHOICES = [30, 45, 60, 90, 120, 180, 240];
 const WEEKS_CHOICES = [1, 2, 4, 8, 12, 15];
+/** What is shown is painted first. */
+const REST_MS = 100;
 
 interface Lessons {
   readonly date: string;
+  readonly isWhole: boolean;
   /** By room; null for one that was not read. They are made when the room is shown. */
   readonly lessonsIn: (id: string) => readonly Lesson[] | null;
 }
@@ -77,10 +80,11 @@ async function readLessons(date: string, signal: AbortSignal, roomId?: string[])
     }
     return lessons;
   };
-  return { date, lessonsIn };
+  return { date, isWhole: roomId === undefined, lessonsIn };
 }
 
-async function readDay(date: string, signal: AbortSignal): Promise<Day> {
+/** @param count how many rooms are shown */
+async function readDay(date: string, count: number, signal: AbortSignal): Promise<Day> {
   const { minute, minutes, weeks } = wantedTime();
   const { building, seats } = address.peek().more;
   const start = instantOf(date, minute, zone.peek());
@@ -94,7 +98,8 @@ async function readDay(date: string, signal: AbortSignal): Promise<Day> {
   };
   const inSight = async () => {
     const rooms = await readWantedRooms();
-    const first = rooms.slice(0, ROOMS_AT_FIRST).map(({ id }) => id);
+    const isFew = count <= ROOMS_AT_FIRST && rooms.length > count;
+    const first = isFew ? rooms.slice(0, count).map(({ id }) => id) : undefined;
     return { rooms, ...(await readLessons(date, signal, first)) };
   };
   const [known, free] = await Promise.all([
@@ -111,10 +116,9 @@ export function FreeRooms(): JSX.Element {
   const { more } = address.value;
   const { minute, minutes, weeks } = wantedTime();
   const key = `free ${date} ${zone.value} ${minute} ${minutes} ${weeks} ${more.building} ${more.seats}`;
-  const { data, error, isLoading } = useLoaded(key, (signal) => readDay(date, signal));
-  const isMore = data !== null && !isLoading && data.rooms.length > ROOMS_AT_FIRST;
-  const all = useLoaded(isMore ? `rooms ${date} ${zone.value}` : null, (signal) => readLessons(date, signal));
-  const lessonsIn = (all.data?.date === date ? all.data : data)?.lessonsIn;
+  const [count, setCount] = useState(ROOMS_AT_FIRST);
+  const { data, error, isLoading } = useLoaded(key, (signal) => readDay(date, count, signal));
+  const rest = useRest(data !== null && !isLoading && !data.isWhole ? date : null);
   document.title = `${say('freeRooms')} · ${say('appName')}`;
   return (
     <>
@@ -125,14 +129,31 @@ export function FreeRooms(): JSX.Element {
       <Wanted minute={minute} minutes={minutes} weeks={weeks} />
       {error !== null && <Problem error={error} />}
       {data === null && error === null && <Loading />}
-      {data !== null && lessonsIn !== undefined && (
+      {data !== null && (
         <div aria-busy={isLoading} data-loading={isLoading || undefined} class="body">
           <FreeList free={data.free} />
-          <Bars day={{ ...data, date, lessonsIn }} minute={minute} minutes={minutes} />
+          <Bars
+            day={rest?.date === data.date ? { ...data, lessonsIn: rest.lessonsIn } : data}
+            minute={minute}
+            minutes={minutes}
+            count={count}
+            onCount={setCount}
+          />
         </div>
       )}
     </>
   );
+}
+
+/** The lessons of all rooms, read after those in sight have been painted. @param date null while these are read */
+function useRest(date: string | null): Lessons | null {
+  const key = date === null ? null : `rooms ${date} ${zone.value}`;
+  const [wanted, setWanted] = useState(key);
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(key), REST_MS);
+    return () => clearTimeout(timer);
+  }, [key]);
+  return useLoaded(wanted === key ? key : null, (signal) => readLessons(date ?? '', signal)).data;
 }
 
 interface Wish {
@@ -202,9 +223,7 @@ function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Elemen
                 choose({ kind: 'room', id: entry.id ?? '' }, entry.name ?? shortId(entry.id ?? ''))
               }
             >
-              <strong>
-                <bdi>{entry.name ?? shortId(entry.id ?? '')}</bdi>
-              </strong>
+              <strong dir="auto">{entry.name ?? shortId(entry.id ?? '')}</strong>
               <span>{until(entry)}</span>
               {(entry.capacity ?? null) !== null && (
                 <span>
@@ -226,10 +245,15 @@ function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Elemen
   );
 }
 
-function Bars({ day, minute, minutes }: Wish & { readonly day: Day }): JSX.Element {
+interface BarsProps extends Wish {
+  readonly day: Day;
+  readonly count: number;
+  readonly onCount: (count: number) => void;
+}
+
+function Bars({ day, minute, minutes, count, onCount }: BarsProps): JSX.Element {
   const { date } = day;
   const [text, setText] = useState('');
-  const [count, setCount] = useState(ROOMS_AT_FIRST);
   const wanted = text.trim().toLowerCase();
   const found = useMemo(
     () => day.rooms.filter(({ name }) => name.toLowerCase().includes(wanted)),
@@ -243,10 +267,14 @@ function Bars({ day, minute, minutes }: Wish & { readonly day: Day }): JSX.Eleme
   const hours = Array.from({ length: LAST_HOUR - FIRST_HOUR }, (_, n) => FIRST_HOUR + n);
   const isFree = new Set(day.free.map(({ id }) => id));
   const wall = wallTime(now.value, zone.value);
-  const place = (at: number): number =>
-    (Math.min(LAST_HOUR * 60, Math.max(FIRST_HOUR * 60, at)) / 60 - FIRST_HOUR) / hours.length;
+  const style = {
+    '--hours': hours.length,
+    '--from': placeOf(minute),
+    '--to': placeOf(minute + minutes),
+    '--clock': placeOf(wall.minute),
+  };
   return (
-    <section class="bars" data-date={date} style={{ '--hours': hours.length }}>
+    <section class="bars" data-date={date} style={style}>
       <div class="bars-title">
         <h2>{say('roomDay')}</h2>
         <div class="row">
@@ -272,46 +300,32 @@ function Bars({ day, minute, minutes }: Wish & { readonly day: Day }): JSX.Eleme
       </div>
       <div class="bars-scroll" role="region" aria-label={say('roomDay')} tabIndex={0}>
         <div class="bars-scale" aria-hidden="true">
-          <span />
-          <div>
-            {hours.map((hour) => (
-              <span key={hour}>{sayHour(hour)}</span>
-            ))}
-          </div>
+          {hours.map((hour) => (
+            <span key={hour}>{sayHour(hour)}</span>
+          ))}
         </div>
-        <ul>
-          {rooms.map(({ id, name, capacity, lessons }) => (
-            <li key={id} class="bar">
-              <button type="button" class="link bar-name" onClick={() => choose({ kind: 'room', id }, name)}>
-                <bdi>{name}</bdi>
-                {isFree.has(id) && <span class="hidden"> ({say('freeAt')})</span>}
-                {capacity !== null && (
-                  <span class="bar-seats" title={say('seatCount', { n: capacity })}>
-                    {sayNumber(capacity)}
-                    <span class="hidden"> {say('seats')}</span>
-                  </span>
-                )}
-              </button>
-              <div class="bar-day" data-free={isFree.has(id) || undefined}>
-                <span
-                  class="bar-wanted"
-                  aria-hidden="true"
-                  style={{ '--place': place(minute), '--width': place(minute + minutes) - place(minute) }}
-                />
-                {wall.date === date && (
-                  <span class="bar-now" aria-hidden="true" style={{ '--place': place(wall.minute) }} />
-                )}
-                <RoomBars lessons={lessons} date={date} place={place} />
-              </div>
+        <ul data-today={date === wall.date || undefined}>
+          {rooms.map((room, n) => (
+            <li key={room.id} class={n < ROOMS_AT_FIRST ? 'bar' : 'bar far'}>
+              {nameButton(room, isFree.has(room.id))}
+              <ul class="bar-day" data-free={isFree.has(room.id) || undefined}>
+                {lessonBars(room.lessons, date)}
+              </ul>
             </li>
           ))}
         </ul>
       </div>
       {rooms.length < found.length && (
-        <More n={found.length - rooms.length} onMore={() => setCount(rooms.length + ROOMS_MORE)} />
+        <More n={found.length - rooms.length} onMore={() => onCount(rooms.length + ROOMS_MORE)} />
       )}
     </section>
   );
+}
+
+/** Where a minute of the day stands: 0 at the first hour, 1 at the end of the last. */
+function placeOf(minute: number): number {
+  const hour = Math.min(LAST_HOUR, Math.max(FIRST_HOUR, minute / 60));
+  return (hour - FIRST_HOUR) / (LAST_HOUR - FIRST_HOUR);
 }
 
 /** A button that shows more, also when it comes near without being pressed. */
@@ -331,33 +345,45 @@ function More({ n, onMore }: { readonly n: number; readonly onMore: () => void }
   );
 }
 
-interface RoomBarsProps {
-  readonly lessons: readonly Lesson[];
-  readonly date: string;
-  readonly place: (minute: number) => number;
+// As few elements as can be, and no components: there are hundreds of rooms.
+
+function nameButton({ id, name, capacity }: RoomFacts, isFree: boolean): JSX.Element {
+  const about = [capacity === null ? '' : say('seats'), isFree ? `(${say('freeAt')})` : ''].join(' ').trim();
+  return (
+    <button type="button" class="link bar-name" onClick={() => choose({ kind: 'room', id }, name)}>
+      <bdi>{name}</bdi>
+      {capacity !== null && (
+        <span class="bar-seats" title={say('seatCount', { n: capacity })}>
+          {sayNumber(capacity)}
+        </span>
+      )}
+      {about !== '' && <span class="hidden"> {about}</span>}
+    </button>
+  );
 }
 
-function RoomBars({ lessons, date, place }: RoomBarsProps): JSX.Element {
+/** One after another: each says how far it is from the end of the one before. */
+function lessonBars(lessons: readonly Lesson[], date: string): JSX.Element[] {
   const { spans } = dayOf(lessons, date, zone.value);
-  return (
-    <ul>
-      {spans.map(({ lesson, from, to }, n) => {
-        const isClashing = spans.some((other, m) => m !== n && other.from < to && from < other.to);
-        const label = `${sayTimes(lesson.start, lesson.end)} ${titleOf(lesson)}`;
-        return (
-          <li
-            key={n}
-            class="bar-lesson"
-            data-kind={colourOf(lesson.kind)}
-            data-clash={isClashing || undefined}
-            title={label}
-            style={`--place:${place(from)};--width:${place(to) - place(from)}`}
-          >
-            <span class="hidden">{sayTimes(lesson.start, lesson.end)} </span>
-            {titleOf(lesson)}
-          </li>
-        );
-      })}
-    </ul>
-  );
+  let end = 0;
+  return spans.map(({ lesson, from, to }, n) => {
+    const isClashing = spans.some((other, m) => m !== n && other.from < to && from < other.to);
+    const times = sayTimes(lesson.start, lesson.end);
+    const [first, last] = [placeOf(from), placeOf(to)];
+    const style = `margin-inline-start:${(first - end) * 100}%;width:${(last - first) * 100}%`;
+    end = last;
+    return (
+      <li
+        key={n}
+        class="bar-lesson"
+        data-kind={colourOf(lesson.kind)}
+        data-clash={isClashing || undefined}
+        title={`${times} ${titleOf(lesson)}`}
+        style={style}
+      >
+        {/* The second line is out of sight, but read aloud. */}
+        {`${titleOf(lesson)}\n${times}`}
+      </li>
+    );
+  });
 }

@@ -2,8 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ClashIndex, isClashing } from '../clash.js';
-import { colourOf } from '../colours.js';
-import { fresh } from '../data.js';
+import { colourOf, fresh } from '../data.js';
 import { type Box, layOut } from '../layout.js';
 import { dayOf, type Lesson, type Span } from '../lessons.js';
 import { aboutOf } from '../parts.js';
@@ -274,12 +273,13 @@ function Column({ column, first, last, width, onBlock }: ColumnProps): JSX.Eleme
   );
   const wall = wallTime(now.value, zone.value);
   const isNow = date === wall.date && wall.minute >= first * 60 && wall.minute <= last * 60;
-  // One text is set in one step.
+  // One text is set in one step. Percentages, because the hours are lower on paper.
+  const share = (minutes: number): string => `${minutes / (last - first) / 0.6}%`;
   const style = ({ from, to, column: place, width, columns }: Box): string =>
-    `--from:${from / 60 - first};--length:${(to - from) / 60};--place:${place / columns};--width:${width / columns}`;
+    `top:${share(from - first * 60)};height:${share(to - from)};inset-inline-start:${(place / columns) * 100}%;width:${(width / columns) * 100}%`;
   return (
     <section class="day" aria-label={label} data-today={date === today.value || undefined}>
-      {isNow && <div class="now-line" aria-hidden="true" style={{ '--from': wall.minute / 60 - first }} />}
+      {isNow && <div class="now-line" aria-hidden="true" style={{ top: share(wall.minute - first * 60) }} />}
       <ul>
         {boxes.map((box, n) => (
           <li key={slots[n]} class="box" style={style(box)}>
@@ -304,6 +304,7 @@ function blockButton(
     <button
       type="button"
       class="block"
+      tabIndex={-1}
       data-clash={spans.some(({ lesson }) => isClashing(lesson, clashes)) || undefined}
       onClick={() => {
         go({ open: null }, { replace: true });
@@ -365,12 +366,11 @@ const SELECTOR = 'button.lesson, button.block';
 /** The grid is one stop of the tab key; arrows lead from lesson to lesson. */
 function useTabStop(place: { readonly current: HTMLDivElement | null }): void {
   useEffect(() => {
-    const buttons = [...(place.current?.querySelectorAll<HTMLButtonElement>(SELECTOR) ?? [])];
-    const stop = buttons.find((button) => button === document.activeElement) ?? buttons[0];
-    for (const button of buttons) {
-      const tabIndex = button === stop ? 0 : -1;
-      if (button.tabIndex !== tabIndex) button.tabIndex = tabIndex;
-    }
+    const stops = place.current?.querySelectorAll<HTMLButtonElement>('button[tabindex="0"]') ?? [];
+    const first = stops[0] ?? place.current?.querySelector<HTMLButtonElement>(SELECTOR);
+    const stop = [...stops].find((button) => button === document.activeElement) ?? first;
+    for (const button of stops) if (button !== stop) button.tabIndex = -1;
+    if (stop && stops.length === 0) stop.tabIndex = 0;
   });
 }
 

@@ -1,7 +1,7 @@
 /** A month as weeks of days. */
 import type { JSX } from 'preact';
 import { isClashing } from '../clash.js';
-import { colourOf } from '../colours.js';
+import { colourOf } from '../data.js';
 import { dayOf } from '../lessons.js';
 import { say, sayDate, sayDay, sayTime } from '../speak.js';
 import { link, open, shownDate, today, zone } from '../store.js';

@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { type LeftOut, TARGETS_MAX, type Target } from '../address.js';
 import type { Clash } from '../clash.js';
-import { colourOf } from '../colours.js';
+import { colourOf } from '../data.js';
 import type { Lesson, Named } from '../lessons.js';
 import { CloseButton, Icon, type IconName } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayTimes } from '../speak.js';

@@ -7,9 +7,8 @@ import type { Target } from '../address.js';
 import { client, filtersOf, leftOutFilters, reading } from '../data.js';
 import { saveFile } from '../files.js';
 import { Icon } from '../parts.js';
-import { rangeOf, windowOf } from '../range.js';
 import { say } from '../speak.js';
-import { address, announcement, shownDate, zone } from '../store.js';
+import { address, announcement, rangeOf, shownDate, windowOf, zone } from '../store.js';
 import { keyOf, nameOf } from '../targets.js';
 
 interface Address {

@@ -16,13 +16,12 @@ import {
   type Timetable,
   useLoaded,
 } from '../data.js';
-import { type Lesson, lessonsOf, type Row } from '../lessons.js';
+import { dayOf, type Lesson, lessonsOf, type Row } from '../lessons.js';
 import { Loading, Problem } from '../parts.js';
-import { rangeOf, windowOf } from '../range.js';
 import { say } from '../speak.js';
-import { address, announcement, go, shownDate, zone } from '../store.js';
+import { address, announcement, go, rangeOf, shownDate, windowOf, zone } from '../store.js';
 import { keyOf, ME, nameOf, useNames } from '../targets.js';
-import { wallTime } from '../time.js';
+import { addDays, wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
 import { Start } from './start.js';
 import { Toolbar } from './toolbar.js';
@@ -30,7 +29,7 @@ import { Toolbar } from './toolbar.js';
 interface Read {
   readonly target: Target;
   readonly timetable: Timetable;
-  /** Of all rows. They are made when the rows are read, which may be in advance. */
+  /** Of all rows. They and their days are made when the rows are read, which may be in advance. */
   readonly lessons: readonly Lesson[];
 }
 
@@ -51,7 +50,9 @@ function readAll(
     Promise.all(
       targets.map(async (target) => {
         const timetable = await readTimetable(target, window, signal);
-        return { target, timetable, lessons: lessonsOf(timetable.rows) };
+        const lessons = lessonsOf(timetable.rows);
+        for (let n = 0; n < days; n++) dayOf(lessons, addDays(from, n), zone.peek());
+        return { target, timetable, lessons };
       }),
     );
 }

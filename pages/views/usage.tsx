@@ -1,12 +1,10 @@
 /** How full the rooms are: by weekday and hour, as a heat map. */
 import type { TimetableEvent } from 'lectern/client';
 import type { JSX } from 'preact';
-import { kinds } from '../colours.js';
-import { client, noteVersion, ROWS_MAX, useLoaded } from '../data.js';
+import { client, kinds, noteVersion, ROWS_MAX, useLoaded } from '../data.js';
 import { Loading, Problem } from '../parts.js';
-import { windowOf } from '../range.js';
 import { say, sayDate, sayHour, sayNumber } from '../speak.js';
-import { address, firstDay, setMore, shownDate, zone } from '../store.js';
+import { address, firstDay, setMore, shownDate, windowOf, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
 import { BuildingField, readWantedRooms, SeatsField } from './rooms.js';
 import { DateBar } from './toolbar.js';
