@@ -285,6 +285,59 @@ if (NO_BROWSER !== null) {
       await page.close();
     });
 
+    await t.test(
+      'in Hebrew a week begins at the right, and each text at the right end of its line',
+      async (t) => {
+        const { page } = await open(browser, `${view}?of=group:${GROUP}&lang=he`, { width: 700 });
+        const { days, hours, texts } = (await page.evaluate(SIDES)) as Sides;
+        t.same(
+          days,
+          [...days].sort((a, b) => b - a),
+          'the first day is the one at the right',
+        );
+        t.ok(days.length >= 5 && hours > (days[0] ?? 0), 'the hours stand before it');
+        const sideOf = (text: string): string => (/^[\u0590-\u08ff]/.test(text) ? 'right' : 'left');
+        t.ok(
+          texts.some(({ text, isCut }) => isCut && sideOf(text) === 'left'),
+          'one from left to right is cut',
+        );
+        t.ok(
+          texts.some(({ text }) => sideOf(text) === 'right'),
+          'and there are some from right to left',
+        );
+        for (const { text, isCut, before, after, beginsAt } of texts) {
+          t.equal(beginsAt, sideOf(text), `"${text}" begins at its own side`);
+          t.ok(before >= -1, `the first letter of "${text}" is in sight`);
+          if (!isCut) t.ok(Math.abs(after) <= 1, `"${text}" stands at the right, ${after} px from it`);
+        }
+        await page.close();
+      },
+    );
+
+    await t.test('bars stand at their times, from left to right and from right to left', async (t) => {
+      for (const [language, start] of [
+        ['en', 'left'],
+        ['he', 'right'],
+      ] as const) {
+        const { page } = await open(browser, `${view}?view=free&date=2026-10-07&lang=${language}`);
+        await page.locator('.bar-lesson').first().waitFor();
+        const bars = (await page.evaluate(`[...document.querySelectorAll('.bar-lesson')].map((bar) => {
+          const [own, day] = [bar, bar.parentElement].map((each) => each.getBoundingClientRect());
+          const hours = (pixels) => 7 + (pixels / day.width) * 14;
+          const from = Math.abs(own.${start} - day.${start});
+          return [bar.title, hours(from), hours(from + own.width), getComputedStyle(bar).direction];
+        })`)) as [string, number, number, string][];
+        t.ok(bars.length > 0);
+        for (const [title, from, to] of bars) {
+          const [begin = 0, end = 0] = [...title.matchAll(/(\d\d):(\d\d)/g)].map(
+            ([, hour, minute]) => Number(hour) + Number(minute) / 60,
+          );
+          t.ok(Math.abs(from - begin) < 0.03 && Math.abs(to - end) < 0.03, `${title}: ${from} to ${to}`);
+        }
+        await page.close();
+      }
+    });
+
     await t.test('all clashes are counted, filtered by kind and week, and saved as a table', async (t) => {
       const { page } = await open(browser, `${view}?view=clashes`);
       const all = await ask<{ by: string }[]>('/schedule/conflicts');
@@ -395,6 +448,49 @@ export function overlaps(page: Page): Promise<unknown> {
       Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1));
   })`);
 }
+
+interface Sides {
+  /** The left edges, in the order of the week. */
+  readonly days: readonly number[];
+  readonly hours: number;
+  /** Titles, and who and where. */
+  readonly texts: readonly {
+    readonly text: string;
+    /** Whether a line is longer than its box is wide. */
+    readonly isCut: boolean;
+    /** From the edge of the box that the first letter is nearest to, inwards. In pixels. */
+    readonly before: number;
+    /** From the last pixel of the text to the right edge of its box. */
+    readonly after: number;
+    readonly beginsAt: 'left' | 'right';
+  }[];
+}
+
+const SIDES = `(() => {
+  const left = (selector) => [...document.querySelectorAll(selector)].map((each) => each.getBoundingClientRect().left);
+  const rectsOf = (node, from, to) => {
+    const range = document.createRange();
+    range.setStart(node, from);
+    range.setEnd(node, to);
+    return [...range.getClientRects()];
+  };
+  const texts = [...document.querySelectorAll('.lesson-title, .lesson-about')].flatMap((box) => {
+    const [node] = box.childNodes;
+    const text = node.data;
+    const { left, right, width } = box.getBoundingClientRect();
+    // One letter has no direction to see; and the second column is out of sight.
+    if (text.length < 2 || left < box.parentElement.getBoundingClientRect().left) return [];
+    const lines = rectsOf(node, 0, text.length);
+    const [[first], [second]] = [rectsOf(node, 0, 1), rectsOf(node, 1, 2)];
+    const beginsAt = first.left < second.left ? 'left' : 'right';
+    return {
+      ...{ text, beginsAt, isCut: lines.some((line) => line.width > width + 1) },
+      before: beginsAt === 'left' ? first.left - left : right - first.right,
+      after: right - Math.max(...lines.map((line) => line.right)),
+    };
+  });
+  return { days: left('.day'), hours: left('.hours')[0], texts };
+})()`;
 
 /** Versions of Chromium differ in the kinds of their spaces. */
 function plain(text: string): string {
