@@ -21,9 +21,9 @@ import { REJECTION_CODES } from '../base/model/event.js';
 import type { SourcePart, SourceState } from '../base/model/source-state.js';
 import type { Logger } from '../http/logger.js';
 import { INTERNALS, missingInternals } from '../http/node/internals.js';
-import type { ChannelState } from '../refresh/channel-state.js';
-import type { Activity } from './activity.js';
+import type { ChannelState } from '../refresh/loader.js';
 import { reportedHeaps, type Serving, type ThreadHeap, type ThreadMeter } from './serving.js';
+import type { Activity } from './timetable-events.js';
 
 /** The suffix is for parts of a histogram. */
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number, suffix?: string];

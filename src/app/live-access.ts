@@ -1,15 +1,18 @@
 /** Access rules from options, or from files that are read again when they change. */
+import type { ParseOptions } from '../answer/view.js';
 import { type Access, PresentAccess } from '../auth/access.js';
-import { parseRevocations } from '../auth/feed-revocations.js';
+import type { AuthPlan } from '../auth/authenticator.js';
+import { parseRevocations } from '../auth/feed-address.js';
 import { enrolmentsOf, parseEnrolments } from '../auth/identity.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, parsePublicKeys, readSecrets } from '../auth/key-set.js';
-import { isAddress } from '../auth/remote-keys.js';
+import { isAddress, planRemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../base/errors.js';
 import { FILE_KINDS, type FileReport, type KeptFile, type Take } from '../base/files/kept-files.js';
 import { type KeptText, keptTexts } from '../base/files/kept-texts.js';
 import { ENROLMENT_FILE_BYTES_MAX, FEED_REVOCATIONS_BYTES_MAX, KEY_FILE_BYTES_MAX } from '../base/limits.js';
 import type { IdentifierMode } from '../base/model/event.js';
 import { describeJsonFault } from '../base/model/json-fault.js';
+import type { FeedSettings } from '../http/feeds.js';
 import type { Logger } from '../http/logger.js';
 import type { EmbeddedAuthOptions, FeedServingOptions, Resolved } from '../options/option-types.js';
 
@@ -133,4 +136,50 @@ function jsonOf(text: string, name: string): unknown {
     // The parser's message quotes the text around the fault.
     throw new LecternError('source-malformed', `${name} is not JSON: ${describeJsonFault(text)}`);
   }
+}
+
+/** How a timetable, its servers and its handlers read requests. */
+export interface Reading extends ParseOptions {
+  readonly identifiers: IdentifierMode;
+}
+
+/**
+ * Turns `auth` options into plain data, from which each serving thread makes an authenticator.
+ *
+ * @param method the public method, for messages
+ */
+export function planAuth(
+  method: string,
+  auth: Resolved<'auth'>,
+  identifiers: IdentifierMode,
+  needsKey: boolean,
+): AuthPlan {
+  const { hs256Secret, hs256SecretFile, jwks, issuer, audience, tokenType, claims } = auth;
+  if (needsKey && hs256Secret === undefined && hs256SecretFile === undefined && jwks === undefined) {
+    throw new LecternError(
+      'key-missing',
+      `${method}({ auth }) needs a key: hs256Secret, hs256SecretFile or jwks`,
+    );
+  }
+  return {
+    remoteKeys: typeof jwks === 'string' && isAddress(jwks) ? planRemoteKeys(jwks, auth) : null,
+    issuer,
+    audience,
+    tokenType,
+    claims,
+    identifiers,
+  };
+}
+
+/** Null without feeds. */
+export function planFeeds(
+  method: string,
+  feed: Resolved<'feed'> | undefined,
+  { publicUrl }: Pick<FeedSettings, 'publicUrl'>,
+): FeedSettings | null {
+  if (feed === undefined) return null;
+  if (feed.secret === undefined && feed.secretFile === undefined) {
+    throw new LecternError('key-missing', `${method}({ feed }) needs a secret: secret or secretFile`);
+  }
+  return { days: feed.days, publicUrl };
 }

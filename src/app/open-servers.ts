@@ -10,16 +10,14 @@ import { findPages } from '../http/pages.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { Resolved, ServeOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
-import type { ChannelState } from '../refresh/channel-state.js';
-import { Activity, type Announcer } from './activity.js';
-import { liveAccess, logFiles } from './live-access.js';
+import type { ChannelState } from '../refresh/loader.js';
+import { liveAccess, logFiles, planAuth, planFeeds, type Reading } from './live-access.js';
 import type { Admin, AdminTimetable } from './open-admin.js';
 import { openServing } from './open-serving.js';
 import { planAdmin } from './plan-admin.js';
-import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 import { issuerOfPlan } from './server-plan.js';
-import type { Serving, ServingCondition, ServingSettings } from './serving.js';
-import { threadsOf } from './worker-count.js';
+import { type Serving, type ServingCondition, type ServingSettings, threadsOf } from './serving.js';
+import { Activity, type Announcer } from './timetable-events.js';
 
 /** Options for closing a server. */
 export interface CloseOptions {

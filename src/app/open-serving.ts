@@ -28,9 +28,9 @@ import {
   ServingKeys,
   type ServingSurroundings,
   type ThreadMeter,
+  youngGenerationMbOf,
 } from './serving.js';
 import type { FromThread, NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
-import { youngGenerationMbOf } from './worker-count.js';
 
 interface ListeningSocket {
   readonly address: ListenAddress;

@@ -8,13 +8,13 @@ import type { PublishedTimetable, PublishingOptions } from '../options/option-ty
 import { resolveOptions } from '../options/resolve.js';
 import { openStore } from '../store/open-store.js';
 import { storeAddress } from '../store/store-address.js';
-import { Activity } from './activity.js';
 import { keepingOf, recordLoaderOf } from './keeping.js';
 import { logFiles } from './live-access.js';
 import { FailureLog, FrequentLine, logTimetable } from './load-log.js';
 import type { Admin } from './open-admin.js';
 import { planAdmin } from './plan-admin.js';
 import { KeptTimetable } from './timetable.js';
+import { Activity } from './timetable-events.js';
 
 /** A publisher at work. */
 export interface Publishing extends AsyncDisposable {

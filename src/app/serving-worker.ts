@@ -11,10 +11,15 @@ import type { OverloadCounts } from '../http/server/overload.js';
 import type { HttpServer } from '../http/server/server.js';
 import type { Handlers } from '../refresh/thread/task-messages.js';
 import { Weight } from '../refresh/thread/weight.js';
-import { PostedKeys } from './posted-keys.js';
 import { serverOfPlan } from './server-plan.js';
-import { createThreadLog } from './thread-log.js';
-import type { FromThread, NumberedPublication, ServingTask, ToThread } from './thread-messages.js';
+import {
+  createThreadLog,
+  type FromThread,
+  type NumberedPublication,
+  PostedKeys,
+  type ServingTask,
+  type ToThread,
+} from './thread-messages.js';
 
 /** The entry of a serving thread: its own server, which answers from images in shared memory. */
 const port = parentPort;

@@ -1,8 +1,13 @@
 import type { PublishedImage } from '../answer/present.js';
 import type { Access } from '../auth/access.js';
-import type { KeyState } from '../auth/remote-key-set.js';
+import type { FetchedKeys, KeyState } from '../auth/remote-key-set.js';
 import type { LecternErrorCode } from '../base/errors.js';
+import { LOG_MESSAGES_MAX } from '../base/limits.js';
+import { CELL } from '../base/metrics/cells.js';
+import type { Meter } from '../base/metrics/meter.js';
+import { monotonicMs } from '../base/model/clock.js';
 import type { SourceState } from '../base/model/source-state.js';
+import type { Logger } from '../http/logger.js';
 import type { Internal } from '../http/node/internals.js';
 import type { OverloadCounts } from '../http/server/overload.js';
 import type { ServingSettings } from './serving.js';
@@ -50,3 +55,87 @@ export type FromThread =
       readonly fields: object;
       readonly message: string;
     };
+
+type Level = 'info' | 'warn' | 'error';
+
+/**
+ * The log of a serving thread: the main thread writes its lines. At most LOG_MESSAGES_MAX are in transit; further
+ * lines are dropped. A line that says how many were dropped precedes the next line that is sent.
+ */
+export function createThreadLog(
+  tell: (message: FromThread) => void,
+  logWaiting: SharedArrayBuffer,
+  meter: Meter | null,
+): Logger {
+  const waiting = new Int32Array(logWaiting);
+  let dropped = 0;
+
+  function send(level: Level, fields: object, message: string): void {
+    Atomics.add(waiting, 0, 1);
+    try {
+      tell({ kind: 'log', level, fields, message });
+    } catch {
+      // A field cannot be cloned. Of all fields, only an error is kept, because it matters most.
+      const { err } = fields as { readonly err?: unknown };
+      tell({ kind: 'log', level, fields: err instanceof Error ? { err: `${err.stack}` } : {}, message });
+    }
+  }
+
+  function line(level: Level, fields: object, message: string): void {
+    if (Atomics.load(waiting, 0) >= LOG_MESSAGES_MAX) {
+      dropped++;
+      meter?.add(CELL.logLinesDropped);
+      return;
+    }
+    const lines = dropped;
+    dropped = 0;
+    if (lines > 0) {
+      const message = 'log lines of a thread were dropped: too many waited for the main thread';
+      send('warn', { lines }, message);
+    }
+    send(level, fields, message);
+  }
+
+  return {
+    info: (fields, message) => line('info', fields, message),
+    warn: (fields, message) => line('warn', fields, message),
+    error: (fields, message) => line('error', fields, message),
+  };
+}
+
+export class PostedKeys implements FetchedKeys {
+  state: KeyState;
+  readonly #ask: () => void;
+  readonly #listeners: (() => void)[] = [];
+  #replied: Promise<void> | null = null;
+  #resolve = (): void => {};
+
+  /** @param ask posts a request for newer keys; the reply goes to `receive` */
+  constructor(state: KeyState, ask: () => void) {
+    this.state = state;
+    this.#ask = ask;
+  }
+
+  /** During the cooldown no request is posted, so forged tokens cost only the thread that receives them. */
+  want(): Promise<void> {
+    if (this.#replied !== null) return this.#replied;
+    if (monotonicMs() < this.state.nextFetchMs) return Promise.resolve();
+    this.#replied = new Promise<void>((resolve) => {
+      this.#resolve = resolve;
+    });
+    this.#ask();
+    return this.#replied;
+  }
+
+  listen(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  receive(state: KeyState, isReply: boolean): void {
+    this.state = state;
+    for (const listener of this.#listeners) listener();
+    if (!isReply) return;
+    this.#replied = null;
+    this.#resolve();
+  }
+}

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { ChangeCounts } from '../answer/present.js';
 import { LecternError } from '../base/errors.js';
 import type { SourcePart } from '../base/model/source-state.js';
-import type { Refusal } from '../refresh/gate.js';
+import type { Refusal, RefusalCode } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
 import type { Origin, SnapshotSummary } from '../snapshot/summary.js';
 
@@ -115,5 +115,26 @@ export class Listeners<Events extends { readonly [Name in keyof Events]: readonl
     }
     const detail = thrown instanceof Error && { detail: `${thrown.stack}` };
     process.emitWarning(message, { type: 'LecternWarning', ...detail });
+  }
+}
+
+export interface Announcer {
+  on(name: 'loaded', listener: (event: { readonly result: LoadResult }) => void): unknown;
+  on(name: 'refused', listener: (event: { readonly refusal: Refusal }) => void): unknown;
+}
+
+/** Counts loads and refusals since the timetable was opened. */
+export class Activity {
+  readonly loads: Record<LoadResult, number> = { published: 0, unchanged: 0, refused: 0, failed: 0 };
+  readonly refusals: Record<RefusalCode, number> = {
+    empty: 0,
+    shrunk: 0,
+    rejected: 0,
+    memory: 0,
+  };
+
+  listen(timetable: Announcer): void {
+    timetable.on('loaded', ({ result }) => this.loads[result]++);
+    timetable.on('refused', ({ refusal }) => this.refusals[refusal.code]++);
   }
 }

@@ -46,9 +46,8 @@ import { type RoomsSpec, readRooms, roomsOf } from '../source/rooms-file.js';
 import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
 import { FileLoader } from './file-loader.js';
 import { keepingOf, loaderOf } from './keeping.js';
-import { liveAccess, logFiles } from './live-access.js';
+import { liveAccess, logFiles, planAuth, planFeeds, type Reading } from './live-access.js';
 import { OpenServers, type TimetableServer } from './open-servers.js';
-import { planAuth, planFeeds, type Reading } from './plan-auth.js';
 import type {
   BytesQuery,
   ChangeSet,

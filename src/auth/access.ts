@@ -1,6 +1,6 @@
 import { LecternError } from '../base/errors.js';
 import { hasSameBytes } from '../base/structures/byte-strings.js';
-import { NO_REVOCATIONS, type Revocations } from './feed-revocations.js';
+import { NO_REVOCATIONS, type Revocations } from './feed-address.js';
 import type { Enrolments } from './identity.js';
 
 /** Means to verify tokens, apart from fetched keys. */

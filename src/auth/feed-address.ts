@@ -2,11 +2,13 @@
  * Addresses that show one timetable without a token, for calendar programs: `<payload>.<mac>`. The payload is
  * the id of a key and a grant as JSON in base64url. The mac is the HMAC-SHA-256 of the payload (RFC 2104).
  */
+
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { LecternError, type LecternErrorCode } from '../base/errors.js';
 import { FEED_CACHE_BYTES_MAX } from '../base/limits.js';
 import { type FieldFilter, INDEXED_FIELDS } from '../base/model/fields.js';
+import { parseInstant } from '../base/model/time.js';
 import { GenerationalCache } from '../base/structures/generational-cache.js';
-import type { Revocations } from './feed-revocations.js';
 
 export interface FeedAddressOptions {
   /** The present secret, which signs, and earlier ones. */
@@ -178,4 +180,31 @@ function areGroups(value: unknown): value is readonly Group[] {
 function filterOf([name, ...values]: Group): FieldFilter | null {
   const field = INDEXED_FIELDS.find((each) => each.name === name);
   return field === undefined ? null : { field: field.name, values };
+}
+
+/** Epoch milliseconds by subject: addresses that were issued before are revoked. */
+export type Revocations = ReadonlyMap<string, number>;
+
+export const NO_REVOCATIONS: Revocations = new Map();
+
+/**
+ * Reads revocations such as `{ "alice": "2026-11-23T08:00:00Z" }`. A fault refuses the whole map, because a missing entry would leave an address valid. No message names a
+ * subject.
+ */
+export function parseRevocations(
+  json: unknown,
+  name: string,
+  code: LecternErrorCode = 'option-invalid',
+): Revocations {
+  const form = '{"subject": "2026-11-23T08:00:00Z"}';
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new LecternError(code, `${name} is not an object of the form ${form}`);
+  }
+  return new Map(
+    Object.entries(json).map(([subject, text], n) => {
+      const instant = typeof text === 'string' ? parseInstant(text) : 'it is not a text';
+      if (typeof instant === 'number') return [subject, instant];
+      throw new LecternError(code, `${name}, entry ${n + 1} is not a time: ${instant}`);
+    }),
+  );
 }

@@ -2,9 +2,9 @@ import { constants, fstatSync, openSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { LOG_BYTES_MAX } from '../base/limits.js';
+import { pauseSync } from '../base/model/clock.js';
 import { valueOrDefault } from '../options/resolve.js';
 import { LOG_LEVEL_DEFAULT, LOG_LEVEL_OF_DEVELOPMENT } from '../options/table.js';
-import { pauseSync } from '../refresh/thread/pause.js';
 import { printable } from './printable.js';
 
 /** The settings of the log, not yet checked. */

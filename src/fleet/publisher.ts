@@ -14,9 +14,8 @@ import {
 } from '../base/limits.js';
 import { monotonicMs } from '../base/model/clock.js';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/model/time.js';
-import type { ChannelState } from '../refresh/channel-state.js';
 import type { Publication } from '../refresh/keeper.js';
-import type { Loader } from '../refresh/loader.js';
+import type { ChannelState, Loader } from '../refresh/loader.js';
 import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
 import { withinTime } from '../store/silent-reads.js';
 import type { HashedObject, Store } from '../store/store.js';

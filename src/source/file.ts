@@ -5,7 +5,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { cannotRead, fileFault, LecternError } from '../base/errors.js';
-import { WITHOUT_WAITING } from '../base/files/without-waiting.js';
+import { WITHOUT_WAITING } from '../base/files/text-file.js';
 import {
   FILE_AGE_MS_MIN,
   FILE_CUT_REST_MS,

@@ -1,7 +1,7 @@
 /** Keys in a serving thread: its requests for newer keys. */
 
 import { test } from 'tap';
-import { PostedKeys } from '../../src/app/posted-keys.js';
+import { PostedKeys } from '../../src/app/thread-messages.js';
 import type { KeyState } from '../../src/auth/remote-key-set.js';
 import { monotonicMs } from '../../src/base/model/clock.js';
 

@@ -1,8 +1,7 @@
 /** Log lines of serving threads: a bounded number is in transit. */
 
 import { test } from 'tap';
-import { createThreadLog } from '../../src/app/thread-log.js';
-import type { FromThread } from '../../src/app/thread-messages.js';
+import { createThreadLog, type FromThread } from '../../src/app/thread-messages.js';
 import { LOG_MESSAGES_MAX } from '../../src/base/limits.js';
 import { CELL } from '../../src/base/metrics/cells.js';
 import { Meter } from '../../src/base/metrics/meter.js';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { test } from 'tap';
 import { startService } from '../../src/app/service.js';
-import { youngGenerationMbOf } from '../../src/app/worker-count.js';
+import { youngGenerationMbOf } from '../../src/app/serving.js';
 import { watchThreads } from './threads.js';
 
 const GIB = 1024 ** 3;

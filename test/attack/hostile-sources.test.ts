@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pack } from 'msgpackr';
 import t, { test } from 'tap';
-import { parseRevocations } from '../../src/auth/feed-revocations.js';
+import { parseRevocations } from '../../src/auth/feed-address.js';
 import { parseEnrolments } from '../../src/auth/identity.js';
 import { LecternError } from '../../src/base/errors.js';
 import { readTimetableFile } from '../../src/options/timetable-file.js';

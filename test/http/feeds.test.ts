@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Test, test } from 'tap';
 import { PresentAccess } from '../../src/auth/access.js';
-import { parseRevocations } from '../../src/auth/feed-revocations.js';
+import { parseRevocations } from '../../src/auth/feed-address.js';
 import { parseEnrolments } from '../../src/auth/identity.js';
 import { Meter } from '../../src/base/metrics/meter.js';
 import { bearer, EVENTS, type Reply, ROOM, type SetUpOptions, serve, setUp, viewsOf } from './harness.js';

@@ -6,7 +6,7 @@ import {
   PATCH_PAUSE_MS_MAX,
   PATCH_PAUSE_MS_MIN,
   PATCH_TIMES_KEPT,
-} from '../../src/refresh/change-pace.js';
+} from '../../src/refresh/refresher.js';
 import { timeForAFault, until } from '../waiting/until.js';
 
 function paced(): { pace: ChangePace; loads: () => number } {

@@ -1,11 +1,10 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileFault, LecternError, type LecternErrorCode } from '../errors.js';
 import { TEXT_FILE_MS_MAX } from '../limits.js';
-import { WITHOUT_WAITING } from './without-waiting.js';
 
 export interface TextFileOptions {
   /** The name in messages, such as `key set /etc/keys.json`. */
@@ -132,3 +131,6 @@ async function readAll(stream: Readable, { name, bytesMax, code }: TextFileOptio
   }
   return Buffer.concat(chunks, length);
 }
+
+/** Opens a file without waiting for the writer of a pipe. Windows has no flag for this and needs none. */
+export const WITHOUT_WAITING: number = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);

@@ -11,3 +11,8 @@ export function monotonicMsAt(epochMs: number): number {
 
 /** The longest time of a timer, 24 days. Node would let a longer timer fire at once. */
 export const TIMER_MS_MAX: number = 2 ** 31 - 1;
+
+/** Blocks this thread. Use it only at the end of a process, when no other work is left. */
+export function pauseSync(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, ms);
+}

@@ -11,13 +11,15 @@ import { datedImage, reviseImage } from '../../change/revisions.js';
 import { isSameImage, type SnapshotImage } from '../../snapshot/image.js';
 import { type IntakeBounds, UNBOUNDED } from '../../snapshot/intake-bounds.js';
 import { Snapshot } from '../../snapshot/snapshot.js';
+import { FieldTable } from '../../source/field-map.js';
+import { NdjsonReader } from '../../source/formats/ndjson.js';
 import { readRecords } from '../../source/formats/read-records.js';
 import { LoadNotes } from '../../source/load-notes.js';
-import type { LoadOptions, LoadSummary, Source } from '../../source/source.js';
+import { preparePatterns } from '../../source/map-value.js';
+import type { LoadOptions, LoadSummary, RowSink, Source } from '../../source/source.js';
 import { sourceOfSpec } from '../../source/spec.js';
 import { BuildInBatches, prepareSecondThread, type SecondThread } from './build-thread.js';
 import { type Built, ImageBuild } from './image-build.js';
-import { readRecordChunks } from './read-record-chunks.js';
 import type { LoadDone, Loaded, LoadTask, StreamSpec, TaskListeners } from './task-messages.js';
 
 export interface LoadedImage extends Built {
@@ -181,4 +183,26 @@ function streamSource({ name, content, version }: StreamSpec, chunks: AsyncItera
       return { ...(await readRecords(chunks, sink, reading)), version };
     },
   };
+}
+
+/** Reads NDJSON made from records, with whole lines in each chunk. Without chunks there are no records. */
+export async function readRecordChunks(
+  name: string,
+  chunks: AsyncIterable<Uint8Array>,
+  sink: RowSink,
+  { onProgress, rules, notes }: LoadOptions,
+): Promise<Omit<LoadSummary, 'version'>> {
+  await preparePatterns(rules);
+  // Records in memory have numbers and no lines.
+  const table = new FieldTable(sink, 'memory', rules, name, { notes });
+  const reader = new NdjsonReader(name, table, rules);
+  let bytesRead = 0;
+  for await (const chunk of chunks) {
+    bytesRead += chunk.length;
+    reader.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    onProgress?.({ bytesRead: 0, bytesTotal: null, records: reader.records });
+  }
+  if (bytesRead > 0) reader.finish();
+  table.finish();
+  return { format: 'memory', gzipped: false, bytesRead };
 }

@@ -18,8 +18,7 @@ import { Snapshot } from '../../snapshot/snapshot.js';
 import type { SnapshotSummary } from '../../snapshot/summary.js';
 import { LoadNotes } from '../../source/load-notes.js';
 import type { RowSink } from '../../source/source.js';
-import { changeFrom } from './load-image.js';
-import { readRecordChunks } from './read-record-chunks.js';
+import { changeFrom, readRecordChunks } from './load-image.js';
 import type { LoadDone, PatchTask } from './task-messages.js';
 
 /** Makes a change of records, and applies it to the served image. Throws LecternErrors, RefusedLoad. */
