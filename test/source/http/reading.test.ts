@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { pack } from 'msgpackr';
 import Negotiator from 'negotiator';
 import { test } from 'tap';
+import { HEAD_BYTES } from '../../../src/base/limits.js';
 import { httpSource } from '../../../src/source/http.js';
 import type { LoadProgress } from '../../../src/source/source.js';
 import { collect, failureOf } from '../collect.js';
@@ -211,8 +212,9 @@ test('an abort ends the load with its reason, at every stage', async (t) => {
 });
 
 test('errors of the sink come through unchanged, and the connection is closed', async (t) => {
+  // Records are read once the format is known: from the first HEAD_BYTES, if the answer has not ended before.
   const upstream = await startUpstream(t, (_, response) => {
-    response.write('{"n":1}\n{"n":2}\n');
+    response.write('{"n":1}\n'.repeat(HEAD_BYTES / 8));
   });
   const mistake = new TypeError('a mistake');
   const source = httpSource({ kind: 'http', url: upstream.origin });
