@@ -1,9 +1,11 @@
 import { test } from 'tap';
 import { recordChunks } from '../../../src/refresh/thread/record-chunks.js';
-import type { LoadDone, PatchTask } from '../../../src/refresh/thread/task-messages.js';
+import type { FetchTask, LoadDone, PatchTask } from '../../../src/refresh/thread/task-messages.js';
 import { TaskThread } from '../../../src/refresh/thread/task-thread.js';
 import type { SnapshotImage } from '../../../src/snapshot/image.js';
 import { Snapshot } from '../../../src/snapshot/snapshot.js';
+import { storeAddress } from '../../../src/store/store-address.js';
+import { testFolder } from '../../base/files/test-folder.js';
 import { idOf, imageOfCount } from '../../snapshot/images.js';
 
 // On a busy machine this takes minutes.
@@ -85,4 +87,30 @@ test('changes that outgrow the memory are refused, and the next ones find a new 
     refusal: { code: 'memory' },
   });
   t.ok(titlesOf(await run(patchTask(served), record(2, 'later'))).includes('later'));
+});
+
+test('a fetch that fails leaves its thread to the next, which knows its store and what stopped in the middle', async (t) => {
+  const abort = new AbortController();
+  t.teardown(() => abort.abort());
+  const thread = new TaskThread<FetchTask>({ idleMsMax: Number.POSITIVE_INFINITY });
+  const task: FetchTask = {
+    task: 'fetch-image',
+    store: storeAddress(testFolder(t)),
+    image: { hash: 'f'.repeat(64), bytes: 1 },
+    following: [],
+    missed: null,
+    history: null,
+    keepsHistory: false,
+    id: '',
+    hidden: '',
+    served: null,
+    past: [],
+    memoryBytesMax: 512 * MIB,
+  };
+  const fetching = (): Promise<LoadDone> => thread.run(task, { signal: abort.signal });
+  await t.rejects(fetching(), { code: 'object-damaged' });
+  const { worker } = thread;
+  t.ok(worker);
+  await t.rejects(fetching(), { code: 'object-damaged' });
+  t.equal(thread.worker, worker);
 });
