@@ -21,6 +21,8 @@ const [BARS_TOP, BAR_HEIGHT] = [640, 30];
 const ROOMS_AT_FIRST = Math.max(6, Math.ceil((innerHeight - BARS_TOP) / BAR_HEIGHT));
 /** Those that are drawn when the end of the list comes near. */
 const ROOMS_MORE = 36;
+/** The API takes so many in one request. */
+const ROOM_IDS_MAX = 100;
 const FREE_AT_FIRST = 24;
 const MINUTES_CHOICES = [30, 45, 60, 90, 120, 180, 240];
 const WEEKS_CHOICES = [1, 2, 4, 8, 12, 15];
@@ -98,7 +100,7 @@ async function readDay(date: string, count: number, signal: AbortSignal): Promis
   };
   const inSight = async () => {
     const rooms = await readWantedRooms();
-    const isFew = count <= ROOMS_AT_FIRST && rooms.length > count;
+    const isFew = count <= ROOM_IDS_MAX && rooms.length > count;
     const first = isFew ? rooms.slice(0, count).map(({ id }) => id) : undefined;
     return { rooms, ...(await readLessons(date, signal, first)) };
   };
