@@ -146,7 +146,6 @@ export const SLOW_SIZES = [
   'source/postgres/follow.',
   'source/postgres/follow-query.',
   'source/postgres/sent-rows.',
-  'refresh/thread/build-thread.',
   'refresh/thread/patched-load.',
   'app/changes-applied.',
   'answer/taken-over.',

@@ -7,7 +7,7 @@ import { LOAD_ROWS, rowOf, tellWithout } from '../rows.mjs';
 import { median } from '../statistics.mjs';
 
 /** The largest memory of loads of 1,000,000 and 3,000,000 events, for each event. */
-const EVENT_BYTES = 950;
+const EVENT_BYTES = 800;
 /** A load of millions takes minutes. */
 const LONG_EVENTS_MIN = 3_000_000;
 const LONG_ROUNDS_MAX = 3;

@@ -179,18 +179,6 @@ export const LOAD_MEMORY_SHARE: number = 3 / 4;
 export const LOAD_MEMORY_MB_MIN = 64;
 /** Memory of a load before its first record: thread 12 MiB, 7 × READ_CHUNK_BYTES, one record as bytes, text and value. */
 export const LOAD_BASE_BYTES: number = 24 * MIB;
-/** Rows on their way to the thread that builds: 450 of 0.6 KB in a batch, taken in 1 ms. */
-export const BATCH_BYTES: number = 256 * KIB;
-/** Batches before a second thread begins: 15,000 rows, read in as long as a thread takes to start, which is 0.1 s. */
-export const BATCHES_BEFORE_THREAD = 32;
-/** Batches in memory, of which the thread that starts may miss the half: 16 MiB. */
-export const BATCHES_MAX = 64;
-/** Memory of a second thread: thread 12 MiB, BATCHES_MAX × BATCH_BYTES. */
-export const BUILD_THREAD_BYTES: number = 28 * MIB;
-/** Least memory of a load with a second thread, so that the thread takes at most a twentieth of it. */
-export const BUILD_THREAD_LOAD_BYTES_MIN: number = 560 * MIB;
-/** Memory for rows that the other thread writes: an id of 36 bytes, 7 codes and 3 further words. */
-export const ROWS_JOB_BYTES_PER_EVENT = 80;
 /** Memory of a patch as a multiple of the new image. */
 export const PATCH_IMAGE_SHARE = 1.2;
 /** Memory of a patch for each byte of its records: 250 bytes become an event of 1.5 KB. */

@@ -34,7 +34,7 @@ import {
   type OrderedEvents,
   orderEvents,
 } from './columns.js';
-import { contentVersionOf } from './content-version.js';
+import { contentVersionOf, digestDays } from './content-version.js';
 import { buildNames } from './display-names.js';
 import {
   byteLengthOf,
@@ -46,7 +46,7 @@ import {
 import { ROW_FRAME_BYTES } from './rows.js';
 import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type RecordCounts, type SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
-import { checkRows, planRows, type RowsJob, writeRows } from './write-rows.js';
+import { writeRows } from './write-rows.js';
 
 /**
  * Bytes of an image without rows, per event. A million generated events take 88; the rest is for more
@@ -60,11 +60,6 @@ const MAP_GROWTH_BYTES_PER_ENTRY = 72;
 
 /** UTF-8 has at most four bytes a character. */
 const ID_BYTES_MAX = 4 * IDENTIFIER_CHARACTERS_MAX;
-
-/** Begins to write rows, and returns what waits until they are written. */
-export type BeginRows = (job: RowsJob) => () => void;
-
-const writeAtEnd: BeginRows = (job) => () => writeRows(job);
 
 /** Collects events in any order and builds a snapshot image. Holds no object per event. */
 export class SnapshotBuilder {
@@ -214,19 +209,14 @@ export class SnapshotBuilder {
     if (code !== 'overridden' || count <= OVERRIDES_KEPT_MAX) this.#rejections.push(rejection);
   }
 
-  /**
-   * Call this once.
-   *
-   * @param begin begins to write the rows, on another thread if there is one, and returns what waits for their end
-   * @throws LecternError `source-too-large` when the rows do not fit into one arena
-   */
-  finish(notes: Partial<ReadingNotes> = {}, begin: BeginRows = writeAtEnd): SnapshotImage {
+  /** Call this once. @throws LecternError `source-too-large` when the rows do not fit into one arena */
+  finish(notes: Partial<ReadingNotes> = {}): SnapshotImage {
     if (this.#finished) throw new Error('finish() may be called once');
     this.#finished = true;
     this.#ids.seal();
     const events = this.#ids.size + 1;
     return inScratch(events * SCRATCH_BYTES_PER_EVENT, () =>
-      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build(notes, begin)),
+      shared.within(events * IMAGE_BYTES_PER_EVENT, () => this.#build(notes)),
     );
   }
 
@@ -256,12 +246,10 @@ export class SnapshotBuilder {
     };
   }
 
-  #build(notes: Partial<ReadingNotes>, begin: BeginRows): SnapshotImage {
+  #build(notes: Partial<ReadingNotes>): SnapshotImage {
     const events = orderEvents(this.arrived());
     const { order, slots } = events;
-    const job = planRows(events);
-    const { rows, dayDigests } = job;
-    const end = begin(job);
+    const rows = writeRows(events);
     const clusters = buildClusters(events, rows, this.hash);
     const codes = scratch.uint32(order.length);
     const fields = Object.fromEntries(
@@ -279,13 +267,11 @@ export class SnapshotBuilder {
       names,
       rows,
       modified: events.modified,
-      dayDigests,
+      dayDigests: digestDays(slots, rows),
       ids: this.#indexIds(order),
       clusters,
     };
     const uses = this.columns.map((column) => column.countUse());
-    end();
-    checkRows(events, rows);
     const more = this.recordSummary(uses, notes);
     return {
       ...parts,

@@ -30,17 +30,6 @@ export class RefusedLoad extends Error {
   }
 }
 
-/** The refusal that an error of a load means. Throws all other errors. */
-export function refusalOf(error: unknown): { readonly kind: 'refused'; readonly refusal: Refusal } {
-  // V8 throws these if an array buffer cannot be allocated or a Map has its maximum size.
-  const isOutOfMemory =
-    error instanceof RangeError &&
-    /^(?:Array buffer allocation failed|Map maximum size exceeded)/.test(error.message);
-  if (isOutOfMemory) return { kind: 'refused', refusal: OUT_OF_MEMORY };
-  if (error instanceof RefusedLoad) return { kind: 'refused', refusal: error.refusal };
-  throw error;
-}
-
 export interface IntakeBounds {
   readonly memoryBytesMax: number | null;
 }
@@ -87,13 +76,6 @@ export class IntakeWatch {
     if (++this.#chunks % LOAD_LOOK_CHUNKS === 0) this.look();
   }
 
-  /** Whether this much more memory is within the bound. */
-  mayHold(bytes: number): boolean {
-    const { memoryBytesMax } = this.#bounds;
-    if (memoryBytesMax === null) return true;
-    return this.#heldBytes() + this.#builder.finishBytes() + bytes <= memoryBytesMax;
-  }
-
   look(): void {
     const { memoryBytesMax } = this.#bounds;
     if (memoryBytesMax === null) return;
@@ -121,7 +103,7 @@ export class IntakeWatch {
   }
 }
 
-export function heapBytes(): number {
+function heapBytes(): number {
   const { total_physical_size, malloced_memory } = getHeapStatistics();
   return total_physical_size + malloced_memory;
 }

@@ -8,7 +8,6 @@ import { copyText, viewOf } from '../base/structures/byte-strings.js';
 import type { DictionaryBuilder } from '../base/structures/dictionary.js';
 import { shared } from '../base/structures/slabs.js';
 import { CODED_FIELDS, type OrderedEvents } from './columns.js';
-import { DAY_DIGEST_BYTES, daysOf, digestDays } from './content-version.js';
 import type { RowsImage } from './image.js';
 import {
   jsonByteLength,
@@ -28,44 +27,16 @@ const ROWS_PER_COMPARISON = 1024;
 const INSTANT = formatInstant(0);
 const ID_FRAME: DataView = viewOf(Buffer.from(`${ROW_FRAME[0]}"`));
 
-/** What is needed to write the rows and to digest them, as plain data that may cross threads. */
-export interface RowsJob extends Pick<OrderedEvents, 'order' | 'slotOf' | 'slots'> {
-  readonly idBytes: Uint8Array;
-  readonly idStart: Uint32Array;
-  readonly columns: readonly { readonly codes: Uint32Array; readonly pieces: Pieces }[];
-  readonly rows: RowsImage;
-  readonly dayDigests: Uint8Array;
-}
-
-/** Measures the rows. Their bytes and digests are not written yet. @throws LecternError `source-too-large` */
-export function planRows({ order, slotOf, slots, ids, columns: all }: OrderedEvents): RowsJob {
+/** Writes all rows to one array, from pieces made once per distinct value. @throws LecternError `source-too-large` */
+export function writeRows(events: OrderedEvents): RowsImage {
+  const { order, slotOf, slots, ids } = events;
   const columns = OUTPUT_COLUMNS.map(({ name }, n) => {
-    const { dictionary, codes } = all[name];
+    const { dictionary, codes } = events.columns[name];
     const behind = n + 1 === OUTPUT_COLUMNS.length ? `${ROW_FRAME[COLUMNS_FROM + n + 1]},` : '';
     return { codes, pieces: piecesOf(dictionary, String(ROW_FRAME[COLUMNS_FROM + n]), behind) };
   });
-  const { start, packedStart } = measure({ order, ids }, columns);
+  const { start, packedStart } = measure(events, columns);
   const bytes = shared.uint8(Math.max('[]'.length, start[order.length]!));
-  return {
-    order,
-    slotOf,
-    slots,
-    idBytes: ids.bytes.subarray(0, ids.byteLength),
-    idStart: ids.starts,
-    columns,
-    rows: { bytes, start, packedStart },
-    dayDigests: shared.uint8(daysOf(slots).length * DAY_DIGEST_BYTES),
-  };
-}
-
-/** Writes all rows to one array, from pieces made once per distinct value, and then the digests of their days. */
-export function writeRows(job: RowsJob): void {
-  const { order, slotOf, slots, idBytes, idStart, rows, dayDigests } = job;
-  const { bytes, start } = rows;
-  const columns = job.columns.map(({ codes, pieces }) => ({
-    ...{ codes, view: viewOf(pieces.bytes), start: pieces.start, last: pieces.start.length - 2 },
-  }));
-  const idView = viewOf(idBytes);
   const target = viewOf(bytes);
   bytes.set(Buffer.from('['));
   let at = 1;
@@ -79,61 +50,30 @@ export function writeRows(job: RowsJob): void {
       times = timesBytes(texts.of(slots.startMs[slot]!), texts.of(slots.endMs[slot]!));
     }
     at = put(ID_FRAME, 0, ID_FRAME.byteLength, target, at);
-    const idFrom = idStart[arrival]!;
-    const idTo = idStart[arrival + 1]!;
-    if (isPlainJsonText(idBytes, idFrom, idTo)) at = put(idView, idFrom, idTo, target, at);
+    const idStart = ids.startOf(arrival);
+    const idEnd = ids.startOf(arrival + 1);
+    if (isPlainJsonText(ids.bytes, idStart, idEnd)) at = put(ids.view, idStart, idEnd, target, at);
     else {
-      const escaped = viewOf(Buffer.from(escapedText(idBytes.subarray(idFrom, idTo)), 'utf8'));
+      const escaped = viewOf(Buffer.from(JSON.stringify(ids.textOf(arrival)).slice(1, -1), 'utf8'));
       at = put(escaped, 0, escaped.byteLength, target, at);
     }
     at = put(times, 0, times.byteLength, target, at);
     for (let n = 0; n < columns.length; n++) {
-      const { codes, view, start, last } = columns[n]!;
-      const code = Math.min(codes[ordinal]!, last);
-      at = put(view, start[code]!, start[code + 1]!, target, at);
+      const { codes, pieces } = columns[n]!;
+      const code = Math.min(codes[ordinal]!, pieces.packedLength.length - 1);
+      at = put(pieces.view, pieces.start[code]!, pieces.start[code + 1]!, target, at);
     }
     if (at !== start[ordinal + 1]) {
       throw new Error(`row ${ordinal} ends at ${at}, not at the measured end`);
     }
+    if (ordinal % ROWS_PER_COMPARISON === 0) {
+      const row = Buffer.from(bytes.buffer, bytes.byteOffset + start[ordinal]!, at - 1 - start[ordinal]!);
+      if (row.toString('utf8') !== serialiseEvent(eventOf(events, ordinal)))
+        throw new Error(`row ${ordinal} differs from the row that the serialiser makes`);
+    }
   }
   bytes[bytes.length - 1] = CLOSING_BRACKET;
-  dayDigests.set(digestDays(slots, rows));
-}
-
-/** The job with arrays that another thread shares. Pieces of values are few, so they are copied. */
-export function inSharedMemory({ order, slotOf, idBytes, idStart, columns, ...others }: RowsJob): RowsJob {
-  const sharedIds = new Uint8Array(new SharedArrayBuffer(idBytes.length));
-  sharedIds.set(idBytes);
-  return {
-    ...others,
-    order: sharedWords(order),
-    slotOf: sharedWords(slotOf),
-    idBytes: sharedIds,
-    idStart: sharedWords(idStart),
-    columns: columns.map(({ codes, pieces }) => ({ codes: sharedWords(codes), pieces })),
-  };
-}
-
-function sharedWords(words: Uint32Array): Uint32Array {
-  const copy = new Uint32Array(new SharedArrayBuffer(words.byteLength));
-  copy.set(words);
-  return copy;
-}
-
-/** Compares some rows with those that the compiled serialiser makes. */
-export function checkRows(events: OrderedEvents, { bytes, start }: RowsImage): void {
-  for (let ordinal = 0; ordinal < events.order.length; ordinal += ROWS_PER_COMPARISON) {
-    const length = start[ordinal + 1]! - 1 - start[ordinal]!;
-    const row = Buffer.from(bytes.buffer, bytes.byteOffset + start[ordinal]!, length);
-    if (row.toString('utf8') !== serialiseEvent(eventOf(events, ordinal)))
-      throw new Error(`row ${ordinal} differs from the row that the serialiser makes`);
-  }
-}
-
-/** The text as in JSON, without quotes. */
-function escapedText(bytes: Uint8Array): string {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
-  return JSON.stringify(text).slice(1, -1);
+  return { bytes, start, packedStart };
 }
 
 function put(source: DataView, from: number, to: number, target: DataView, offset: number): number {
@@ -144,7 +84,7 @@ function put(source: DataView, from: number, to: number, target: DataView, offse
 /** The bytes that each distinct value adds to a row, by code. The last piece is for null. */
 interface Pieces {
   /** Piece c is bytes [start[c], start[c + 1]): the JSON with its frame. */
-  readonly bytes: Uint8Array;
+  readonly view: DataView;
   readonly start: Uint32Array;
   readonly packedLength: Uint32Array;
 }
@@ -159,15 +99,15 @@ function piecesOf(dictionary: DictionaryBuilder, before: string, behind: string)
     start[code + 1] = start[code]! + frameBytes + jsonByteLength(value);
     packedLength[code] = packedByteLength(value);
   }
-  const bytes = Buffer.allocUnsafeSlow(start[count]!);
+  const bytes = Buffer.allocUnsafe(start[count]!);
   for (let code = 0; code < count; code++) {
     bytes.write(before + JSON.stringify(dictionary.valueOf(code)) + behind, start[code]!, 'utf8');
   }
-  return { bytes, start, packedLength };
+  return { view: viewOf(bytes), start, packedLength };
 }
 
 function measure(
-  { order, ids }: Pick<OrderedEvents, 'order' | 'ids'>,
+  { order, ids }: OrderedEvents,
   columns: readonly { readonly codes: Uint32Array; readonly pieces: Pieces }[],
 ): Pick<RowsImage, 'start' | 'packedStart'> {
   const fixed = ID_FRAME.byteLength + timesBytes(INSTANT, INSTANT).byteLength;

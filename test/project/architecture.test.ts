@@ -96,7 +96,7 @@ test('src has few folders, and few pairs of them import one another', (t) => {
 });
 
 test('the check of layers finds imports', (t) => {
-  t.ok(importsOf('src/refresh/thread/image-build.ts').includes('src/snapshot/builder.ts'));
+  t.ok(importsOf('src/refresh/thread/load-image.ts').includes('src/snapshot/builder.ts'));
   t.ok(importsOf('src/index.ts').includes('src/app/timetable.ts'));
   t.end();
 });

@@ -62,11 +62,6 @@ export class ByteStrings {
     return this.#start.at(n);
   }
 
-  /** Where each string starts, and the end of the last one. Valid until the next string is added. */
-  get starts(): Uint32Array {
-    return this.#start.view();
-  }
-
   textOf(n: number): string {
     const start = this.#start.at(n);
     return Buffer.from(this.bytes.buffer, start, this.#start.at(n + 1) - start).toString();

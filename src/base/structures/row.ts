@@ -92,16 +92,6 @@ export class Row {
     this.#used = 0;
   }
 
-  /**
-   * Lets the values of all kinds lie in these bytes, with spans that another thread has written. Nothing may be written to
-   * the row afterwards.
-   */
-  adopt(bytes: Buffer, view: DataView): void {
-    this.begin(bytes, view);
-    this.#own = bytes;
-    this.#ownView = view;
-  }
-
   get position(): { record: number; line?: number; byte?: number; page?: number; source?: string } {
     const { record, line, byte, page, source } = this;
     return {

@@ -7,12 +7,7 @@ import { LecternError } from '../../base/errors.js';
 const OWN_URL: string | undefined = import.meta.url;
 const SOURCE_NAME = /\/refresh\/thread\/start-thread\.ts$/;
 
-export type StartThread = (
-  options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'> & {
-    /** Whether the thread may start a thread like itself: its script is the last of its arguments. */
-    readonly passesScript?: boolean;
-  },
-) => Worker;
+export type StartThread = (options: Pick<WorkerOptions, 'workerData' | 'name' | 'resourceLimits'>) => Worker;
 
 /**
  * Prepares a thread. The thread runs source text, which the build made from the thread's module and all its
@@ -29,11 +24,8 @@ export async function prepareThread(
   const boot = isSource
     ? `import('tsx/esm/api').then(({ register }) => { register(); return import(${url}); });`
     : await text();
-  return ({ passesScript = false, ...options }) => {
-    const worker = new Worker(boot, {
-      ...{ ...options, execArgv: [], eval: true },
-      ...(passesScript ? { argv: [boot] } : {}),
-    });
+  return (options) => {
+    const worker = new Worker(boot, { ...options, execArgv: [], eval: true });
     const name = (options.name ?? '').replace('lectern ', '');
     worker.on('message', (message: { readonly kind: string; readonly heap?: ThreadHeap }) => {
       if (message.kind === 'alive' && message.heap !== undefined)

@@ -151,8 +151,7 @@ export class TaskThread<T extends Task> {
     signal?.throwIfAborted();
     if (this.#closed !== null) throw this.#closed;
     const name = `lectern ${isFollowing(task) ? 'database' : task.task}`;
-    const passesScript = task.task === 'load';
-    const worker = start({ workerData: null, name, resourceLimits: limitsOf(task), passesScript });
+    const worker = start({ workerData: null, name, resourceLimits: limitsOf(task) });
     this.worker = worker;
     const { missedMax = null } = this.#options;
     if (missedMax !== null)
@@ -304,20 +303,16 @@ function needsClients({ source, rules }: Pick<LoadTask, 'source' | 'rules'>): bo
  * The heap is a part of a task's memory. The limit ends the thread if the task outgrows its bound
  * between two checks.
  */
-export function heapLimits(bytesMax: number | null, moreBytes = 0): ResourceLimits {
-  if (bytesMax === null) return {};
-  const heapBytes = Math.min(bytesMax, getHeapStatistics().heap_size_limit) + moreBytes;
-  return { maxOldGenerationSizeMb: Math.floor(heapBytes / (1024 * 1024)) };
-}
-
 function limitsOf(task: Task): ResourceLimits {
   if (isFollowing(task)) return { maxOldGenerationSizeMb: DATABASE_HEAP_MIB };
   const bytes =
     'bounds' in task ? task.bounds.memoryBytesMax : 'memoryBytesMax' in task ? task.memoryBytesMax : null;
+  if (bytes === null) return {};
   // A map of lecturers is parsed in one call, and if memory ran out in that call, V8 would end the process instead of
   // the thread.
   const moreBytes = task.task === 'load' && hasLecturerIds(task.source) ? LECTURER_IDS_HEAP_BYTES : 0;
-  return heapLimits(bytes, moreBytes);
+  const heapBytes = Math.min(bytes, getHeapStatistics().heap_size_limit) + moreBytes;
+  return { maxOldGenerationSizeMb: Math.floor(heapBytes / (1024 * 1024)) };
 }
 
 function hasLecturerIds(source: LoadTask['source']): boolean {

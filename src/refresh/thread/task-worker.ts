@@ -1,9 +1,8 @@
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort } from 'node:worker_threads';
 import { LecternError } from '../../base/errors.js';
 import { THREAD_PULSE_MS } from '../../base/limits.js';
 import type { FollowState } from '../../base/model/source-state.js';
 import type { AskSecretHeadersOf } from '../../source/spec.js';
-import type { BuildTask } from './build-thread.js';
 import { letOthersGoFirst } from './priority.js';
 import { ownHeap } from './start-thread.js';
 import { runTaskHere } from './task.js';
@@ -121,11 +120,7 @@ function givePriority(task: Task): void {
   if (isHeavy && !isFirst) letOthersGoFirst();
 }
 
-const building = workerData as BuildTask | null;
+tellAlive();
+setInterval(tellAlive, THREAD_PULSE_MS);
 // No top-level await: as a text inside a bundle this module is a CommonJS script.
-if (building !== null) void import('./build-thread.js').then(({ runBuild }) => runBuild(building, port));
-else {
-  tellAlive();
-  setInterval(tellAlive, THREAD_PULSE_MS);
-  void performAll();
-}
+void performAll();

@@ -3,7 +3,6 @@
  * schedule and no HTTP.
  */
 import { Readable } from 'node:stream';
-import { refusalOf } from '../../snapshot/intake-bounds.js';
 import type { Done, Task, TaskListeners } from './task-messages.js';
 
 /**
@@ -17,11 +16,14 @@ export async function runTaskHere(
 ): Promise<Done> {
   switch (task.task) {
     case 'load': {
-      const { runLoadTask } = await import('./load-image.js');
+      const { refusalOf, runLoadTask } = await import('./load-image.js');
       return runLoadTask(task, listeners, chunks).catch(refusalOf);
     }
     case 'patch': {
-      const { runPatchTask } = await import('./patch-image.js');
+      const [{ runPatchTask }, { refusalOf }] = await Promise.all([
+        import('./patch-image.js'),
+        import('./load-image.js'),
+      ]);
       return runPatchTask(task, chunks).catch(refusalOf);
     }
     case 'read-rooms': {
