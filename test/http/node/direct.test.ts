@@ -27,6 +27,8 @@ class Connection {
       this.#received += chunk.toString('latin1');
       this.#wake();
     });
+    this.socket.on('error', () => {});
+    this.socket.on('close', () => this.#wake());
   }
 
   send(bytes: string): void {
@@ -48,6 +50,7 @@ class Connection {
           return { head, body };
         }
       }
+      if (this.socket.closed) throw new Error('the connection was closed before the whole answer');
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -233,16 +236,16 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
   const views = viewsOf();
   views.view = viewOfEvents(MANY, 'uuid');
   const { handler } = setUp({ views });
-  let waiting = 0;
-  const counting: RequestHandler = (req, res) => {
+  const sockets = new Set<Socket>();
+  const noting: RequestHandler = (req, res) => {
+    sockets.add(req.socket);
     handler(req, res);
-    if (req.socket.writableLength > 0) waiting++;
   };
   const lane: LaneHandler['lane'] = (request) => {
+    sockets.add(request.req.socket);
     handler.lane(request);
-    if (request.req.socket.writableLength > 0) waiting++;
   };
-  const { port } = await serve(t, isAlone ? Object.assign(counting, { lane }) : counting);
+  const { port } = await serve(t, isAlone ? Object.assign(noting, { lane }) : noting);
   const fast = new Connection(port);
   const target = '/api/v1/schedule?type=Lab';
   const second = new Date(FIRST_MS + DAY_MS).toISOString();
@@ -263,15 +266,17 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
     );
     const slow = new Connection(port);
     slow.socket.pause();
-    waiting = 0;
+    // Not asked by the handler: a request behind one whose answer waits is not handled.
+    const isWaiting = (): boolean =>
+      [...sockets].some((each) => each.remotePort === slow.socket.localPort && each.writableLength > 0);
     let asked = 0;
     // One after another without reading, until the kernel accepts no more; then three more.
     for (let more = 3; more > 0 && asked < 800; asked++) {
-      if (waiting > 0) more--;
+      if (isWaiting()) more--;
       slow.send(get(targetOf(asked)));
       t.equal((await fast.ask(get(targetOf(asked)))).body, expected);
     }
-    t.ok(waiting > 0, `${name}: after ${asked} answers some waited`);
+    t.ok(isWaiting(), `${name}: after ${asked} answers some waited`);
     for (let n = 0; n < 20; n++) t.equal((await fast.ask(get(targetOf(n)))).body, expected);
     slow.socket.resume();
     for (let n = 0; n < asked; n++) {
