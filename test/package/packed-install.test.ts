@@ -62,7 +62,7 @@ const ALLOWED: readonly RegExp[] = [
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
   /^dist\/http\/development\/swagger-ui\/(?:swagger-ui\.css|swagger-ui-bundle\.js|favicon-32x32\.png|LICENSE|NOTICE)$/,
   /^dist\/(?:openapi|timetable\.schema)\.json$/,
-  /^dist\/(?:thread\/(?:client-)?worker|app\/serving)-text-licences\.txt$/,
+  /^dist\/(?:refresh\/thread\/(?:client-)?worker|app\/serving)-text-licences\.txt$/,
 ];
 /** Files that users need. */
 const REQUIRED: readonly string[] = [

@@ -19,23 +19,7 @@ import { checkMappedColumns, describeRows } from './described-rows.js';
 import { type FollowPlan, planFollowing, stateOf, type TableState } from './follow-plan.js';
 import { ProtocolFault } from './message-guard.js';
 import type { PostgresAddress } from './postgres-address.js';
-import { checkPostgresSpec, type PostgresSpec, postgresName } from './postgres-spec.js';
-
-/** A load of a followed table or query. */
-export type FollowedLoad =
-  | { readonly notModified: true }
-  /** The changes since the served version: rows as chunks of NDJSON with the ids of their events, and ids of removed rows. */
-  | {
-      readonly chunks: readonly Uint8Array<ArrayBuffer>[];
-      readonly ids: readonly (string | number)[];
-      readonly removals: readonly (string | number)[];
-      readonly version: string;
-    }
-  /**
-   * All rows, to be read in an exported snapshot, which is kept until `end` is called. `end` rejects if the table was
-   * altered meanwhile.
-   */
-  | { readonly whole: PostgresSpec; readonly version: string | null; end(isGood: boolean): Promise<void> };
+import { checkPostgresSpec, type FollowedLoad, type PostgresSpec, postgresName } from './postgres-spec.js';
 
 /** Time until the next load, if the stream reported a transaction that is not visible yet. */
 const UNSEEN_MS = 20;

@@ -74,3 +74,19 @@ export function postgresName({ shown }: PostgresAddress, { table }: RowsSpec): s
 export function postgresId({ digest }: PostgresAddress, { table, query }: RowsSpec): string {
   return `postgres ${digest} ${table === undefined ? `query ${query}` : `table ${table}`}`;
 }
+
+/** A load of a followed table or query. */
+export type FollowedLoad =
+  | { readonly notModified: true }
+  /** The changes since the served version: rows as chunks of NDJSON with the ids of their events, and ids of removed rows. */
+  | {
+      readonly chunks: readonly Uint8Array<ArrayBuffer>[];
+      readonly ids: readonly (string | number)[];
+      readonly removals: readonly (string | number)[];
+      readonly version: string;
+    }
+  /**
+   * All rows, to be read in an exported snapshot, which is kept until `end` is called. `end` rejects if the table was
+   * altered meanwhile.
+   */
+  | { readonly whole: PostgresSpec; readonly version: string | null; end(isGood: boolean): Promise<void> };
