@@ -9,7 +9,7 @@ const SOAK = fileURLToPath(new URL('../soak/run.mjs', import.meta.url));
 test('a soak with every feature: all good requests succeed, all bad ones fail, nothing leaks', {
   timeout: 1_800_000,
 }, (t) => {
-  const argv = [SOAK, '--minutes', String(size(0.4, 20)), '--events', String(size(3000, 20_000))];
+  const argv = [SOAK, '--minutes', String(size(0.3, 20)), '--events', String(size(3000, 20_000))];
   const { status, stdout, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8' });
   t.equal(status, 0, `${stdout.slice(-3000)}${stderr}`);
   const summary = JSON.parse(stdout.slice(stdout.indexOf('\n{') + 1)) as {
