@@ -54,6 +54,7 @@ async function buildOne(from, to) {
 const FILES_MAX = 16;
 /** Folders with fewer files have a program in common. */
 const OWN_PROGRAM_FILES = 5;
+const SMALL = 'small-folders';
 
 /**
  * Test files of one folder become one program or a few, because starting a program costs more than most files.
@@ -64,6 +65,8 @@ const OWN_PROGRAM_FILES = 5;
  */
 export function writePrograms(files, isTogether) {
   const rank = (program) => {
+    // Those of small folders mostly wait.
+    if (program.startsWith(`.tests/${SMALL}/`)) return -1;
     const found = FIRST.findIndex((start) => program.startsWith(`.tests/${start}`));
     return found === -1 ? FIRST.length : found;
   };
@@ -77,7 +80,7 @@ function programsOfFolders(files) {
   const isSmall = ([, own]) => own.length < OWN_PROGRAM_FILES;
   const small = [...folders].filter(isSmall).flatMap(([, own]) => own);
   const groups = [...folders].filter((group) => !isSmall(group));
-  if (small.length > 0) groups.push(['small-folders', small]);
+  if (small.length > 0) groups.push([SMALL, small]);
   return groups.flatMap(([folder, own]) => {
     const count = Math.ceil(own.length / FILES_MAX);
     return Array.from({ length: count }, (_, n) => {

@@ -10,10 +10,10 @@ const GRACE_MS = 10_000;
 /**
  * @param {readonly string[]} programs paths from the project's folder, in the order of their starts
  * @param {import('./test-report.mjs').Report} report
- * @param {{ jobs?: number, seconds: number, env?: Record<string, string> }} options `seconds` is the time limit of
- * a program
+ * @param {{ jobs?: number, seconds: number, env?: Record<string, string> }} options `jobs`: programs at a time, by
+ * default two more than cores, because many tests wait; `seconds` is the time limit of a program
  */
-export async function runPrograms(programs, report, { jobs = availableParallelism() + 1, seconds, env }) {
+export async function runPrograms(programs, report, { jobs = availableParallelism() + 2, seconds, env }) {
   const waiting = [...programs];
   /** Names by child process. */
   const running = new Map();

@@ -1,5 +1,4 @@
 /** Which tests each command runs. Paths are below test/; a folder or the beginning of a name stands for all of its files. */
-import { availableParallelism } from 'node:os';
 
 /** Tests that `npm test` leaves to `npm run test:slow`, with what makes them slow. */
 export const SLOW = {
@@ -56,15 +55,17 @@ export const SLOW = {
   'fleet/hostile-store.': 'a store that another program writes to, while a fleet uses it',
   'fleet/logs.': 'publishers and replicas that wait and fail',
   'fleet/nats-': 'stores that are emptied and restarted',
+  'fleet/one-timetable.': 'a publisher and replicas, through each kind of store',
   'fleet/patches.': 'fleets that follow changes of every kind',
   'fleet/publisher.': 'leaders that hang, and their successors',
   'fleet/refused.': 'images that replicas refuse, one after another',
   'fleet/rotation.': 'a fleet whose keys are rotated',
   'fleet/standby.': 'publishers that take over',
   'hard/': 'large numbers, many clients, long runs',
+  'http/answer/answers-under-way.': 'snapshots replaced while clients read slowly',
+  'http/event-formats.': 'every representation of lists of events',
   'http/node/internals/': 'takes away each internal of Node, and starts services without it',
   'http/request/query-fuzz.': 'thousands of generated query strings',
-  'http/answer/answers-under-way.': 'snapshots replaced while clients read slowly',
   'http/server/overload.': 'an overload of a server',
   'package/': 'packs and installs the package',
   'project/demo.': 'the demo around any day',
@@ -76,6 +77,9 @@ export const SLOW = {
   'refresh/faults.': 'every fault of an upstream, under load',
   'refresh/load-bounds.': 'sources beyond every bound',
   'refresh/pipe-in-place.': 'named pipes in place of files',
+  'refresh/thread/hanging-load.': 'a thread that hangs is ended after 33 s',
+  'refresh/thread/task.': 'tasks of every kind in threads',
+  'refresh/thread/weight.': 'counts the memory of its own process',
   'refresh/under-load.': 'snapshots replaced under load',
   'snapshot/code-column.': 'the largest dictionary of each width',
   'source/calendar/broken-calendars.': 'hundreds of broken calendars',
@@ -96,8 +100,6 @@ export const SLOW = {
   'source/postgres/version-query.': 'every way that a version query changes or fails',
   'store/nats-closed.': 'stores whose server stops, hangs and comes back',
   'store/nats-many.': 'a real server with 45,000 objects',
-  'refresh/thread/hanging-load.': 'a thread that hangs is ended after 33 s',
-  'refresh/thread/weight.': 'counts the memory of its own process',
 };
 
 /** Tests that are in `npm test` with small numbers and data sets, and in `npm run test:slow` with larger ones. */
@@ -176,6 +178,8 @@ export const FIRST = [
   'browser/explorer.',
   'fleet/',
   'source/postgres/',
+  'source/',
+  'refresh/',
   'hard/',
   'browser/',
   'attack/clock-jumps.',
@@ -184,13 +188,11 @@ export const FIRST = [
   'deploy/',
   'http/server/',
   'app/',
-  'refresh/',
   'project/readme.',
   'change/',
   'answer/',
   'embedding/',
   'attack/',
-  'source/',
   'store/',
 ];
 
@@ -207,8 +209,6 @@ export const SELECTIONS = {
   slow: {
     has: (path) => isSlow(path) || isSized(path),
     isTogether: false,
-    // Many of these tests wait for time limits of the service.
-    jobs: availableParallelism() + 2,
     seconds: 900,
     env: { TESTS_SLOW: '1' },
   },
