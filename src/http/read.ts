@@ -236,10 +236,11 @@ export class Reader {
     if (format === null) return;
     const entityTag = read.entityTag(format);
     const isPersonal = route.endpoint === 'personal';
-    const validators = { entityTag, modifiedMs: isPersonal ? null : read.modifiedMs };
+    const modifiedMs = isPersonal ? null : read.modifiedMs;
     const key = keyOf(exchange);
-    if (answerCondition(exchange, view, validators, this.#caching)) {
-      if (isKept) this.#cache.offer(key, read.format, format, { ...validators, headers: [], body: null });
+    if (answerCondition(exchange, view, { entityTag, modifiedMs }, this.#caching)) {
+      if (isKept)
+        this.#cache.offer(key, read.format, format, { entityTag, modifiedMs, headers: [], body: null });
       return;
     }
     const { total, nextCursor, body } = read.execute(format);
@@ -268,11 +269,12 @@ export class Reader {
     if (isKept && nextCursor === null) {
       const chunks = body.makeChunks();
       if (Array.isArray(chunks) && chunks.length === 1)
-        this.#cache.offer(key, read.format, format, { ...validators, headers, body: chunks[0] });
+        this.#cache.offer(key, read.format, format, { entityTag, modifiedMs, headers, body: chunks[0] });
     }
     const { byteLength } = body;
     if (coding !== null && isKept && nextCursor === null) {
       const makeChunks = (): Iterable<Uint8Array> => read.execute(format).body.makeChunks();
+      const validators = { entityTag, modifiedMs };
       const plain = { target: key, named: read.format, format, headers, byteLength, makeChunks };
       this.#compressed.offer({ ...plain, ...validators }, coding);
     }
