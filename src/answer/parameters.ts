@@ -179,14 +179,16 @@ class ParameterParser {
       given.values.push(value);
       return;
     }
-    this.#given.push({ parameter, values: [value] });
+    // In the order of their ranks, whatever the order of the request.
+    let at = this.#given.length;
+    while (at > 0 && this.#given[at - 1]!.parameter.rank > parameter.rank) at--;
+    this.#given.splice(at, 0, { parameter, values: [value] });
   }
 
   finish(): ParametersResult {
     if (this.#endpoint === 'changes' && !this.#given.some(({ parameter }) => parameter.kind === 'since')) {
       this.#fault('since', 'missing-parameter', 'since must be given');
     }
-    if (this.#given.length > 1) this.#given.sort((a, b) => a.parameter.rank - b.parameter.rank);
     const isFeed = this.#endpoint === 'feed';
     if (isFeed && !this.#given.some(({ parameter: { kind } }) => kind === 'for' || kind === 'filter')) {
       this.#fault('for', 'missing-parameter', 'give for=personal or at least one filter');

@@ -366,11 +366,12 @@ export class SnapshotView implements View {
     const clusters = merge ? this.snapshot.merged : this.snapshot.unmerged;
     const found = findConflicts(this.snapshot, query, parameters);
     const from = conflictCursor === null ? 0 : lowerBound(found, clusters.clusterAfter(conflictCursor));
-    const { page, ...counts } = pageOf(found, from, limit, (last) =>
+    const { page, total, nextCursor } = pageOf(found, from, limit, (last) =>
       encodeConflictCursor(clusters.keyOf(last)),
     );
     const encode = format === 'json' ? jsonConflicts : messagePackConflicts;
-    return { ...counts, body: encode(this.snapshot.rows, clusters, page) };
+    const body = encode(this.snapshot.rows, clusters, page);
+    return { total, count: page.length, nextCursor, body };
   }
 
   #typesAnswer(format: AnyFormatName): Answer {
@@ -386,11 +387,11 @@ function pageOf(
   from: number,
   limit: number,
   cursorOf: (last: number) => string,
-): { readonly page: Uint32Array } & Omit<Answer, 'body'> {
+): { readonly page: Uint32Array } & Pick<Answer, 'total' | 'nextCursor'> {
   const page = found.subarray(from, from + limit);
   const last = page.at(-1);
   const isLast = last === undefined || from + page.length === found.length;
-  return { page, total: found.length, count: page.length, nextCursor: isLast ? null : cursorOf(last) };
+  return { page, total: found.length, nextCursor: isLast ? null : cursorOf(last) };
 }
 
 function queryOf({ filters, startMs, endMs }: Parameters, identities: Identities): Query {
@@ -537,13 +538,14 @@ class FreeReader {
     const keys = this.#keysOf(query.by);
     const found = findFree(keys, query).keys;
     const from = directoryCursor === null ? 0 : placeAfter(keys, found, directoryCursor);
-    const { page, ...counts } = pageOf(found, from, limit, (last) =>
+    const { page, total, nextCursor } = pageOf(found, from, limit, (last) =>
       encodeDirectoryCursor('free', keys.keyOf(last)),
     );
     const gaps = keys.gapsOf(page, query.windows[0] as Window);
     const further =
       query.by === 'room' && this.#rooms !== null ? (key: number) => roomMembers(keys.roomOf(key)) : null;
-    return { ...counts, body: freeBody(format, keys.named, page, gaps, further) };
+    const body = freeBody(format, keys.named, page, gaps, further);
+    return { total, count: page.length, nextCursor, body };
   }
 }
 
@@ -665,12 +667,14 @@ class Directories {
     const counted = directory.count(isWhole(plan) ? null : executePlan(this.#snapshot, plan));
     const found = directory.find(counted, q);
     const from = directoryCursor === null ? 0 : placeAfter(directory, found, directoryCursor);
-    const { page, ...counts } = pageOf(found, from, limit, (last) =>
+    const { page, total, nextCursor } = pageOf(found, from, limit, (last) =>
       encodeDirectoryCursor(name, directory.keyOf(last)),
     );
     const further = this.#furtherOf(name, directory);
     return (format) => ({
-      ...counts,
+      total,
+      count: page.length,
+      nextCursor,
       body: directoryBody(format, directory, page, counted.counts, further),
     });
   }
