@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process';
-import { createWriteStream, existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
+import { generateFile } from './generate.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /**
@@ -49,12 +48,7 @@ export class Sets {
 
   async #make(name, events) {
     const file = join(this.#folder, `${name}.ndjson`);
-    const options = ['--events', String(events), '--seed', '1'];
-    if (name === 'distinct') options.push('--distinct-slots');
-    const child = spawn(process.execPath, [join(ROOT, 'dist/cli.js'), 'generate', ...options], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    await pipeline(child.stdout, createWriteStream(file));
+    await generateFile(file, { events, seed: 1, distinctSlots: name === 'distinct' });
     return file;
   }
 }

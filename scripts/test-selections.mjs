@@ -114,7 +114,7 @@ export const SLOW_SIZES = [
   'answer/json-views.',
   'answer/page-rows.',
   'answer/row-cache.',
-  'cli/generate.',
+  'bench/generate.',
   'http/node/same-bytes.',
   'http/fuzz.',
   'base/model/zone.',

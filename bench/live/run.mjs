@@ -7,11 +7,11 @@
  * are medians, with the smallest and the largest in parentheses.
  */
 import { spawn } from 'node:child_process';
-import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { generateFile } from '../generate.mjs';
 import { readOptions } from '../options.mjs';
 import { printRow as row } from '../targets.mjs';
 
@@ -39,10 +39,7 @@ const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
 async function generate(events) {
   const file = join(folder, `${events}.ndjson`);
-  const child = spawn(process.execPath, [here('../../dist/cli.js'), 'generate', '-n', events, '-s', '7'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await pipeline(child.stdout, createWriteStream(file));
+  await generateFile(file, { events: Number(events), seed: 7 });
   return file;
 }
 

@@ -3,13 +3,13 @@
  *
  *     node bench/peers/check.mjs [--events 10000] [--requests 60] [--only <part of a name>]
  */
-import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isDeepStrictEqual, parseArgs, promisify } from 'node:util';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { answerOf } from '../answers.mjs';
+import { generateEvents, writeNdjson } from '../generate.mjs';
 import { startServer } from '../measure.mjs';
 import { PEER_WORKLOADS } from '../rows.mjs';
 import { tokenOf, workloadsOf } from '../workloads.mjs';
@@ -133,36 +133,18 @@ function bordersOf(events, secret, count) {
 }
 
 /**
- * A set in which every second event has a length of zero; `generate` makes no such events.
+ * A set in which every second event has a length of zero; generate.mjs makes no such events.
  *
  * @param {boolean} withLong whether one event lasts half a year: some peers then search differently
  */
 async function writeEvents(file, count, withLong) {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [
-      fileURLToPath(new URL('../../dist/cli.js', import.meta.url)),
-      'generate',
-      '--events',
-      String(count),
-      '--seed',
-      '2',
-    ],
-    { maxBuffer: 2 ** 30 },
-  );
-  const lines = stdout.trimEnd().split('\n');
-  for (let i = 0; i < lines.length; i += 2) {
-    const event = JSON.parse(lines[i]);
-    lines[i] = JSON.stringify({ ...event, endTime: event.time });
-  }
+  const events = [...generateEvents({ events: count, seed: 2 })];
+  for (let i = 0; i < events.length; i += 2) events[i] = { ...events[i], endTime: events[i].time };
   if (withLong) {
-    const event = JSON.parse(lines[0]);
-    lines[0] = JSON.stringify({
-      ...event,
-      endTime: new Date(Date.parse(event.time) + LONG_MS).toISOString(),
-    });
+    const [event] = events;
+    events[0] = { ...event, endTime: new Date(Date.parse(event.time) + LONG_MS).toISOString() };
   }
-  writeFileSync(file, `${lines.join('\n')}\n`);
+  await writeNdjson(events, createWriteStream(file));
 }
 
 async function main() {

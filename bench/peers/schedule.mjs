@@ -61,7 +61,7 @@ export const ANSWER_SCHEMA = {
  * overlaps the window [start, end) exactly when startMs < end and lastMs >= start. So a zero-length event
  * lies in the window that holds its instant.
  *
- * @param {string} file valid NDJSON, as `lectern generate` writes it
+ * @param {string} file valid NDJSON, as generate.mjs writes it
  */
 export function* eventsOf(file) {
   const bytes = readFileSync(file);

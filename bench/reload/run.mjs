@@ -20,6 +20,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
+import { generateFile } from '../generate.mjs';
 import { readOptions } from '../options.mjs';
 
 const HELP = `npm run bench:reload -- [options]
@@ -54,15 +55,7 @@ async function measure(script, ...args) {
   return JSON.parse(output);
 }
 
-async function generate(name, ...options) {
-  const cli = here('../../dist/cli.js');
-  const child = spawn(process.execPath, [cli, 'generate', '-n', String(events), '-s', '7', ...options], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const file = createWriteStream(at(name));
-  child.stdout.pipe(file);
-  await finished(file);
-}
+const generate = (name, options) => generateFile(at(name), { events, seed: 7, ...options });
 
 /** Copies the lines of a file that `keeps` accepts, and adds one event. */
 async function vary(from, to, keeps) {
@@ -117,7 +110,7 @@ async function measureStalls() {
     ['every event a slot of its own, one added', 'distinct.ndjson', 'distinct-one.ndjson'],
   ];
   await vary('plain.ndjson', 'tenth.ndjson', (line) => line % 10 !== 0);
-  await generate('distinct.ndjson', '--distinct-slots');
+  await generate('distinct.ndjson', { distinctSlots: true });
   await addOne('distinct.ndjson', 'distinct-one.ndjson');
   const report = (name, results) => {
     rows.push(
@@ -236,7 +229,7 @@ async function measureWarmStarts() {
 }
 
 async function measureMemory() {
-  await generate('other.ndjson', '-s', '8');
+  await generate('other.ndjson', { seed: 8 });
   const results = await times(async () => {
     copy('plain.ndjson', 'served.ndjson');
     rmSync(at('image'), { force: true });

@@ -25,7 +25,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { generateFile } from '../generate.mjs';
 import { readOptions } from '../options.mjs';
 import { rowPrinter } from '../targets.mjs';
 import { Process } from './process.mjs';
@@ -69,16 +69,7 @@ let server = null;
 
 async function generate(events) {
   const file = join(folder, `${events}.ndjson`);
-  const argv = [
-    fileURLToPath(new URL('../../dist/cli.js', import.meta.url)),
-    'generate',
-    '-n',
-    events,
-    '-s',
-    '7',
-  ];
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
-  await pipeline(child.stdout, createWriteStream(file));
+  await generateFile(file, { events: Number(events), seed: 7 });
   return file;
 }
 

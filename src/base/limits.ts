@@ -438,8 +438,6 @@ export const CONNECTIONS_CHECKING_INTERVAL_MS = 1000;
 export const HEADER_FIELDS_MAX = 100;
 /** Request line and header fields together; more bytes get 431. */
 export const HEADERS_BYTES_MAX: number = 16 * KIB;
-/** Events of one generated timetable: 84 terms, or 42 years. Identifiers are distinct up to 2^32. */
-export const GENERATED_EVENTS_MAX = 10_000_000;
 /** Bytes of a record in a store: a signed head has 1 KB, a replica's report 2 KB. NATS takes 1 MiB. */
 export const STORE_RECORD_BYTES_MAX: number = 64 * KIB;
 /** Files in a folder of a store: 1,000 reports, 1,000 announced heads, and as many images and patches; ten times that. */

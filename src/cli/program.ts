@@ -2,8 +2,7 @@
  * Folder cli/. The command line: arguments, signals, output and exit codes. This folder answers no request and
  * reads no record.
  */
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { GENERATED_EVENTS_MAX } from '../base/limits.js';
+import { Command, CommanderError, Option } from 'commander';
 import type { IdentifierMode } from '../base/model/event.js';
 import { FORMATS } from '../base/model/format.js';
 import { suggest } from '../base/model/suggest.js';
@@ -15,13 +14,12 @@ import { COMMAND_READING_SETTINGS, SETTINGS, settingsOfCommand } from '../option
 import { isPostgresAddress } from '../source/postgres/postgres-address.js';
 import type { ChannelAction } from './channel-command.js';
 import type { ExportOptions } from './export-command.js';
-import { EXIT_USAGE, isWriteFailure, reportFailure, writeError } from './faults.js';
-import type { GenerateOptions } from './generate.js';
+import { EXIT_USAGE, reportFailure, writeError } from './faults.js';
 import type { QueryProposal } from './propose-query.js';
 
 /**
  * Resolves to the exit code: 0, 1 for a failure, 2 for wrong usage. Each command is imported when it runs, so
- * that `--version`, `--help` and `generate` do not load the server.
+ * that `--version` and `--help` do not load the server.
  */
 export async function run(argv: readonly string[]): Promise<number> {
   let exitCode = 0;
@@ -61,31 +59,6 @@ export function createProgram(exit: (code: number) => void): Command {
   addExplain(program);
   addExport(program, exit);
   addOpenApi(program);
-  program
-    .command('generate')
-    .summary('print a synthetic timetable as NDJSON')
-    .description('Prints a realistic synthetic timetable as NDJSON. The same seed gives the same timetable.')
-    .option(
-      '-n, --events <number>',
-      `number of events, up to ${GENERATED_EVENTS_MAX.toLocaleString('en')}`,
-      wholeNumber(0, GENERATED_EVENTS_MAX),
-    )
-    .option('-s, --seed <number>', 'any whole number', wholeNumber(0, Number.MAX_SAFE_INTEGER), 1)
-    .option('--names', 'give rooms and courses names')
-    .option('--rooms', 'print the rooms of these events as a rooms file instead')
-    .option('--distinct-slots', 'give every event its own start and end; for benchmarks')
-    .addHelpText('after', example('lectern generate --events 1000000 --seed 7 | gzip > timetable.ndjson.gz'))
-    .action(
-      async (
-        { events, rooms = false, ...options }: Partial<GenerateOptions> & { seed: number; rooms?: boolean },
-        command: Command,
-      ) => {
-        // Commander's own check would hide a misspelt --events.
-        if (events === undefined) command.error("error: the option '--events <number>' is missing");
-        await generate({ events, ...options }, rooms);
-      },
-    );
-
   return program;
 }
 
@@ -324,15 +297,6 @@ function readingOf(source: string | readonly string[], parsed: Record<string, un
   return resolveReading({ source, ...valuesOf(COMMAND_READING_SETTINGS, parsed) });
 }
 
-async function generate(options: GenerateOptions, isOfRooms: boolean): Promise<void> {
-  const { generateEvents, generateRooms, writeNdjson } = await import('./generate.js');
-  try {
-    await writeNdjson(isOfRooms ? generateRooms(options) : generateEvents(options), process.stdout);
-  } catch (error) {
-    if (!isWriteFailure(error)) throw error;
-  }
-}
-
 function hasFlag({ flag, isEnvironmentOnly }: Setting): boolean {
   return flag !== null && isEnvironmentOnly !== true;
 }
@@ -373,14 +337,6 @@ function valuesOf(settings: readonly Setting[], parsed: Record<string, unknown>)
     values[name] = given ?? (text === undefined ? undefined : (kind.parse?.(text, undefined) ?? text));
   }
   return values;
-}
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    if (value >= min && value <= max) return value;
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-  };
 }
 
 /** Commander's message without the value of an unknown option, which may be a secret, and with a hint. */

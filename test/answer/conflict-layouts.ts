@@ -3,8 +3,8 @@
  * have rows of about the same length.
  */
 
+import { generateEvents } from '../../bench/generate.mjs';
 import type { NormalisedEvent } from '../../src/base/model/event.js';
-import { generateEvents } from '../../src/cli/generate.js';
 
 const START_MS = Date.UTC(2024, 8, 2, 8);
 const MINUTE_MS = 60_000;

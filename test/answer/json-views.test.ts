@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { generateEvents } from '../../bench/generate.mjs';
 import { jsonRows } from '../../src/answer/json.js';
 import { Selection } from '../../src/answer/selection.js';
-import { generateEvents } from '../../src/cli/generate.js';
 import { runs } from '../hard/size.js';
 import { createNormaliser } from '../normalise/objects.js';
 import { snapshotOfEvents } from './reading.js';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { generateEvents } from '../../bench/generate.mjs';
 import { escapeHtml, PAGE_POLICY } from '../../src/answer/page-rows.js';
 import type { View } from '../../src/answer/view.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/base/model/event.js';
-import { generateEvents } from '../../src/cli/generate.js';
 import { fastTest } from '../hard/slow-test.js';
 import { createNormaliser, isRejection } from '../normalise/objects.js';
 import { pageRowsOf } from '../oracle/representations.js';

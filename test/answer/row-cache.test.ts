@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { generateEvents } from '../../bench/generate.mjs';
 import { JSON_LAYOUT } from '../../src/answer/json.js';
 import { MESSAGE_PACK_LAYOUT } from '../../src/answer/msgpack.js';
 import { RowCache } from '../../src/answer/row-cache.js';
@@ -8,7 +9,6 @@ import type { ListLayout, RowLayout } from '../../src/answer/row-layout.js';
 import { type ParameterPairs, SnapshotView } from '../../src/answer/view.js';
 import { BODY_WHOLE_BYTES_MAX } from '../../src/base/limits.js';
 import { FEED_PAGE, FORMATS } from '../../src/base/model/format.js';
-import { generateEvents } from '../../src/cli/generate.js';
 import type { Snapshot } from '../../src/snapshot/snapshot.js';
 import { runs } from '../hard/size.js';
 import { fastTest } from '../hard/slow-test.js';

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { generateEvents } from '../../bench/generate.mjs';
 import type { Answer } from '../../src/answer/answer.js';
 import { KeptRows, SliceClock } from '../../src/answer/kept-rows.js';
 import { csvForm } from '../../src/answer/line-rows.js';
@@ -8,7 +9,6 @@ import { type ParameterPairs, SnapshotView, type View } from '../../src/answer/v
 import { BODY_WHOLE_BYTES_MAX } from '../../src/base/limits.js';
 import type { NormalisedEvent, TimetableEvent } from '../../src/base/model/event.js';
 import type { AnyFormatName } from '../../src/base/model/format.js';
-import { generateEvents } from '../../src/cli/generate.js';
 import { createNormaliser } from '../normalise/objects.js';
 import { allConflicts } from '../oracle/conflicts.js';
 import { csvOf, icsOf, ndjsonOf, pageRowsOf } from '../oracle/representations.js';

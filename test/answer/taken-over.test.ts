@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
+import { generateEvents } from '../../bench/generate.mjs';
 import { type ParameterPairs, SnapshotView } from '../../src/answer/view.js';
 import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { FEED_PAGE, FORMATS } from '../../src/base/model/format.js';
 import { editImage } from '../../src/change/apply.js';
-import { generateEvents } from '../../src/cli/generate.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import { runs } from '../hard/size.js';

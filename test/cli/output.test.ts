@@ -35,7 +35,6 @@ const COMMANDS = [
   'openapi',
   `inspect ${DEMO}`,
   `explain ${DEMO} type=LEC`,
-  'generate --events 2000',
 ];
 
 test('commands end quietly when their reader closes the pipe', { skip: NO_BASH }, async (t) => {

@@ -165,19 +165,3 @@ test('explain prints the plan of a directory', async (t) => {
   );
   t.match(outcome.stdout, /^\d+ lecturers, 2 on this page, .* of JSON$/m);
 });
-
-test('generate prints NDJSON, and ends quietly when its reader closes the pipe', async (t) => {
-  const few = await runHere(t, ['generate', '--events', '3', '--seed', '9']);
-  t.match(few, { code: 0, stderr: '' });
-  t.equal(
-    few.stdout
-      .trim()
-      .split('\n')
-      .filter((line) => JSON.parse(line).id).length,
-    3,
-  );
-
-  const { child, ended } = start(['generate', '--events', '1000000']);
-  child.stdout?.once('data', () => child.stdout?.destroy());
-  t.match(await ended, { code: 0, signal: null, stderr: '' });
-});

@@ -178,24 +178,6 @@ const USAGE: readonly Case[] = [
     message: /package\.json, entry 1/,
   },
   {
-    name: 'generate without a number',
-    argv: ['generate'],
-    code: 2,
-    message: /'--events <number>' is missing/,
-  },
-  {
-    name: 'generate with a misspelt option',
-    argv: ['generate', '--evnts', '5'],
-    code: 2,
-    message: /Did you mean --events/,
-  },
-  {
-    name: 'generate too many',
-    argv: ['generate', '--events', '10000001'],
-    code: 2,
-    message: /0 to 10000000/,
-  },
-  {
     name: 'explain with an unknown parameter',
     argv: ['explain', DEMO, 'studyGrop=x'],
     code: 2,
@@ -343,9 +325,9 @@ test('--version, --help and the help of every command are printed', async (t) =>
   t.match(version, { code: 0, stderr: '', stdout: /^\d+\.\d+\.\d+\n$/ });
   const help = await runHere(t, ['--help']);
   t.equal(help.code, 0);
-  for (const command of ['serve', 'inspect', 'explain', 'generate']) t.match(help.stdout, command);
+  for (const command of ['serve', 'inspect', 'explain', 'export']) t.match(help.stdout, command);
   const commands = [...help.stdout.matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(([, name]) => String(name));
-  t.ok(commands.length >= 9, `${commands.length} commands`);
+  t.ok(commands.length >= 8, `${commands.length} commands`);
   for (const command of commands) {
     const { code, stdout } = await runHere(t, [command, '--help']);
     t.equal(code, 0, command);

@@ -1,7 +1,7 @@
 /** Serves the timetable and the keys of the Kubernetes example. */
 import { createServer } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { generateEvents } from '../../dist/cli/generate.js';
+import { generateEvents } from '../../bench/generate.mjs';
 
 export const EVENTS = 1000;
 

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import { generateEvents } from '../../bench/generate.mjs';
 import type { TimetableRecord } from '../../src/base/model/event.js';
-import { generateEvents } from '../../src/cli/generate.js';
 import { MemorySource, openTimetable, type Timetable } from '../../src/index.js';
 
 const IS_MISSING = spawnSync('soffice', ['--version']).status !== 0;

@@ -1,14 +1,14 @@
 /** A service and its clients in separate processes, and the system's figures for the service. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
-import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { generateFile } from '../../bench/generate.mjs';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { recordFigure } from './figures.mjs';
 import { HARD } from './size.js';
@@ -39,10 +39,7 @@ export async function timetableFile(teardown: Teardown, events: number): Promise
   const folder = mkdtempSync(join(tmpdir(), 'lectern-http-'));
   teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'events.ndjson');
-  const generator = spawn(process.execPath, [CLI, 'generate', '--events', String(events)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await pipeline(generator.stdout, createWriteStream(path));
+  await generateFile(path, { events, seed: 1 });
   return path;
 }
 

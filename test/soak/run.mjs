@@ -26,7 +26,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { generateEvents } from '../../dist/cli/generate.js';
+import { generateEvents } from '../../bench/generate.mjs';
 import { recordFigure } from '../hard/figures.mjs';
 import { Clients, questionsOf } from './clients.mjs';
 import { Issuer } from './issuer.mjs';

@@ -1,6 +1,6 @@
 /** Generated request targets: good and bad query strings, in the form that node:http passes on. */
 import fc from 'fast-check';
-import type { GeneratedEvent } from '../../../src/cli/generate.js';
+import type { GeneratedEvent } from '../../../bench/generate.mjs';
 
 /** The routes that read. */
 export const PATHS: readonly string[] = ['', '/all', '/types', '/conflicts', '/personal', '/changes'].map(

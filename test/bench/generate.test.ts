@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
+import { type GeneratedEvent, generateEvents, generateRooms, writeNdjson } from '../../bench/generate.mjs';
 import { parseIdentifier } from '../../src/base/model/identifier.js';
-import { type GeneratedEvent, generateEvents, generateRooms, writeNdjson } from '../../src/cli/generate.js';
 import { fastTest, slowTest } from '../hard/slow-test.js';
 
 const EVENTS = 20_000;
@@ -149,7 +149,6 @@ async function ndjsonOf(records: Iterable<object>): Promise<string> {
   const stream = new PassThrough();
   const written = text(stream);
   await writeNdjson(records, stream);
-  stream.end();
   return written;
 }
 
@@ -165,18 +164,18 @@ fastTest("the demo fixture equals the generator's 10,000 events of seed 1", asyn
   const options = { events: 10_000, seed: 1, names: true };
   t.ok(
     fixture.toString() === (await ndjsonOf(generateEvents(options))),
-    'after a change: lectern generate --events 10000 --seed 1 --names | gzip -9n > fixtures/demo.ndjson.gz',
+    'after a change: node bench/generate.mjs --events 10000 --seed 1 --names | gzip -9n > fixtures/demo.ndjson.gz',
   );
   t.equal(
     readFileSync(new URL('../../fixtures/demo-rooms.ndjson', import.meta.url), 'utf8'),
     await ndjsonOf(generateRooms(options)),
-    'after a change: lectern generate --events 10000 --seed 1 --rooms > fixtures/demo-rooms.ndjson',
+    'after a change: node bench/generate.mjs --events 10000 --seed 1 --rooms > fixtures/demo-rooms.ndjson',
   );
 });
 
 slowTest('memory does not grow with the number of events', async (t) => {
   const script = `
-    const { generateEvents } = await import('./src/cli/generate.js');
+    const { generateEvents } = await import('./bench/generate.mjs');
     let made = 0;
     for (const _ of generateEvents({ events: 250_000, seed: 1 })) made++;
     console.log(made, process.resourceUsage().maxRSS);`;

@@ -1,82 +1,28 @@
 /**
- * `lectern generate`: synthetic timetables. An institution has cohorts of groups with courses, and stays the same from term
- * to term. Each term places the weekly lessons of the courses without clashes; each day then cancels some lessons, and lets
- * a few clash. A seed gives the same bytes on every version of Node.
+ * node bench/generate.mjs --events 20000 [--seed 7] [--names] [--distinct-slots] [--rooms]
+ *
+ * Prints a synthetic timetable as NDJSON, or with --rooms the rooms of these events as a rooms file. An institution has
+ * cohorts of groups with courses, and stays the same from term to term. Each term places the weekly lessons of the courses
+ * without clashes; each day then cancels some lessons, and lets a few clash. A seed gives the same bytes on every version of
+ * Node. generate.d.mts has the options.
  */
-import { Readable, type Writable } from 'node:stream';
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { TimetableEvent } from '../base/model/event.js';
-import type { Room } from '../base/model/room.js';
-import { DAY_MS, formatInstant } from '../base/model/time.js';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
-export type GeneratedEvent = Readonly<TimetableEvent> & {
-  readonly lecturerId: string | null;
-  readonly roomName?: string;
-  readonly courseName?: string;
-};
+/**
+ * What is in one place at a time; rooms have more.
+ * @typedef {{ id: string, name: string, busy: Uint16Array }} Entity `busy` has for each weekday a bit for each half period
+ *   that is taken in the present term
+ *
+ * A lesson or an examination, in minutes after midnight UTC. It has one row for each group; without groups, one row.
+ * @typedef {{ startMinute: number, endMinute: number, title: string | null, room: Entity | null, courseId: string | null,
+ *   type: string | null, lecturer: Entity | null, groups: Entity[] }} Lesson
+ */
 
-export interface GenerateOptions {
-  /** Number of events, from 0 to GENERATED_EVENTS_MAX. */
-  readonly events: number;
-  /** Any safe integer. */
-  readonly seed: number;
-  /** Gives every event its own start, the worst case for an index over slots. Default false. */
-  readonly distinctSlots?: boolean;
-  /** Gives rooms and courses names. Default false. */
-  readonly names?: boolean;
-}
-
-/** What is in one place at a time. Groups and lecturers have names; rooms have more. */
-interface Entity {
-  readonly id: string;
-  readonly name: string;
-  /** For each weekday, a bit for each half period that is taken in the present term. */
-  readonly busy: Uint16Array;
-}
-
-/** A lecture for all groups of a course, or a lesson of another type for each group. */
-interface LessonPlan {
-  readonly type: 'LEC' | 'LAB' | 'SEM' | 'TUT';
-  readonly fortnightly: boolean;
-}
-
-interface Course {
-  readonly id: string;
-  readonly title: string;
-  readonly staff: readonly Entity[];
-  readonly plans: readonly LessonPlan[];
-}
-
-/** Groups of one programme and year, with the same courses. */
-interface Cohort {
-  readonly groups: readonly Entity[];
-  readonly courses: readonly Course[];
-}
-
-interface Institution {
-  readonly rooms: readonly (Entity & Room)[];
-  readonly lecturers: readonly Entity[];
-  readonly cohorts: readonly Cohort[];
-}
-
-/** A lesson or an examination. A lesson has one row for each group; without groups, it has one row. */
-interface Lesson {
-  /** Minutes after midnight UTC. */
-  readonly startMinute: number;
-  readonly endMinute: number;
-  readonly title: string | null;
-  readonly room: Entity | null;
-  readonly courseId: string | null;
-  readonly type: LessonPlan['type'] | 'EXAM' | null;
-  readonly lecturer: Entity | null;
-  readonly groups: readonly Entity[];
-}
-
-/** Lessons are in order of start and end. */
-interface TermDay {
-  readonly midnightMs: number;
-  readonly lessons: Lesson[];
-}
+const DAY_MS = 86_400_000;
 
 /** Most events of a term; more events make more terms. An institution has about 9,000 events a week in 340 rooms. */
 const ROWS_PER_TERM_MAX = 120_000;
@@ -116,7 +62,7 @@ const PLAN_STREAM_FIRST = 16;
 const CHANGES_STREAM_FIRST = 17;
 
 /** Events come in the order of the service: time, endTime, id. Only one term is held in memory. */
-export function* generateEvents(options: GenerateOptions): Generator<GeneratedEvent, void, undefined> {
+export function* generateEvents(options) {
   const { events, seed } = options;
   const terms = termsOf(events);
   const institution = institutionOf(options);
@@ -142,17 +88,21 @@ export function* generateEvents(options: GenerateOptions): Generator<GeneratedEv
 }
 
 /** The rooms of the events with these options, for a rooms file. */
-export function generateRooms(options: GenerateOptions): readonly Room[] {
+export function generateRooms(options) {
   return institutionOf(options).rooms.map(({ busy: _, ...room }) => room);
 }
 
-/** Writes NDJSON. Waits while the stream is full, and does not close it. Throws `EPIPE` if the reader closes the stream. */
-export async function writeNdjson(records: Iterable<object>, stream: Writable): Promise<void> {
-  await pipeline(Readable.from(linesOf(records), { objectMode: false }), stream, { end: false });
+/** Writes a timetable to a file. */
+export function generateFile(file, options) {
+  return writeNdjson(generateEvents(options), createWriteStream(file));
+}
+
+export async function writeNdjson(records, stream) {
+  await pipeline(Readable.from(linesOf(records), { objectMode: false }), stream);
 }
 
 /** Pieces of about 64 KiB. */
-function* linesOf(records: Iterable<object>): Generator<string, void, undefined> {
+function* linesOf(records) {
   let piece = '';
   for (const record of records) {
     piece += `${JSON.stringify(record)}\n`;
@@ -163,21 +113,21 @@ function* linesOf(records: Iterable<object>): Generator<string, void, undefined>
   yield piece;
 }
 
-function termsOf(events: number): number {
+function termsOf(events) {
   return Math.max(1, Math.ceil(events / ROWS_PER_TERM_MAX));
 }
 
-function rowsOf(lessons: readonly Lesson[]): number {
+function rowsOf(lessons) {
   return lessons.reduce((sum, { groups }) => sum + Math.max(1, groups.length), 0);
 }
 
-function haveSameSlot(a: Lesson | undefined, b: Lesson): boolean {
+function haveSameSlot(a, b) {
   return a?.startMinute === b.startMinute && a.endMinute === b.endMinute;
 }
 
 /** Cancels some lessons, and makes others clash. */
-function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number): Lesson[] {
-  const changed: Lesson[] = [];
+function changeDay(random, lessons, heldShare) {
+  const changed = [];
   let slotStart = 0;
   for (const lesson of lessons) {
     if (random.fraction() >= heldShare) continue;
@@ -188,10 +138,10 @@ function changeDay(random: Random, lessons: readonly Lesson[], heldShare: number
 }
 
 /** Gives some lessons the room, lecturer or group of an earlier lesson in their slot. */
-function clash(random: Random, lesson: Lesson, changed: readonly Lesson[], slotStart: number): Lesson {
+function clash(random, lesson, changed, slotStart) {
   const draw = random.below(1000);
   if (draw >= ROOM_CLASH_PER_MILLE + LECTURER_CLASH_PER_MILLE + GROUP_CLASH_PER_MILLE) return lesson;
-  const other = changed[slotStart + random.below(changed.length - slotStart)] as Lesson;
+  const other = changed[slotStart + random.below(changed.length - slotStart)];
   if (other.courseId === lesson.courseId) return lesson;
   if (draw < ROOM_CLASH_PER_MILLE) return { ...lesson, room: other.room };
   if (draw < ROOM_CLASH_PER_MILLE + LECTURER_CLASH_PER_MILLE) return { ...lesson, lecturer: other.lecturer };
@@ -200,14 +150,9 @@ function clash(random: Random, lesson: Lesson, changed: readonly Lesson[], slotS
   return { ...lesson, groups: [...lesson.groups.slice(1), guest] };
 }
 
-function dateLessons(
-  midnightMs: number,
-  lessons: readonly Lesson[],
-  { distinctSlots = false, names = false }: GenerateOptions,
-  nextId: () => string,
-): GeneratedEvent[] {
-  const instant = (minute: number): string => formatInstant(midnightMs + minute * 60_000);
-  let before: Lesson | undefined;
+function dateLessons(midnightMs, lessons, { distinctSlots = false, names = false }, nextId) {
+  const instant = (minute) => new Date(midnightMs + minute * 60_000).toISOString();
+  let before;
   let rowOfSlot = 0;
   let time = '';
   let endTime = '';
@@ -219,7 +164,7 @@ function dateLessons(
       endTime = instant(lesson.endMinute);
     }
     const { title, room, courseId, lecturer, type } = lesson;
-    return (lesson.groups.length === 0 ? [null] : lesson.groups).map((group): GeneratedEvent => {
+    return (lesson.groups.length === 0 ? [null] : lesson.groups).map((group) => {
       // Starts move by less than the shortest lesson, so that no new overlaps arise.
       if (distinctSlots) time = instant(lesson.startMinute + rowOfSlot++ / 60);
       return {
@@ -242,14 +187,14 @@ function dateLessons(
 }
 
 /** Sorts in the order of the service. All times have the same form, so they are compared as text. */
-function inOrder(a: GeneratedEvent, b: GeneratedEvent): number {
+function inOrder(a, b) {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   if (a.endTime !== b.endTime) return a.endTime < b.endTime ? -1 : 1;
   return a.id < b.id ? -1 : 1;
 }
 
 /** Gives each lesson a day, a time, a room and a lecturer without clashes. Lessons without a free place are dropped. */
-function planTerm(seed: number, term: number, { rooms, lecturers, cohorts }: Institution): TermDay[] {
+function planTerm(seed, term, { rooms, lecturers, cohorts }) {
   const random = new Random(seed, PLAN_STREAM_FIRST + 2 * term);
   const everyone = [rooms, lecturers, cohorts.flatMap(({ groups }) => groups)].flat();
   for (const { busy } of everyone) busy.fill(0);
@@ -271,7 +216,7 @@ function planTerm(seed: number, term: number, { rooms, lecturers, cohorts }: Ins
         room: random.pick(rooms),
         courseId: course.id,
         type: 'EXAM',
-        lecturer: course.staff[0] as Entity,
+        lecturer: course.staff[0],
         groups,
       });
     }
@@ -281,22 +226,11 @@ function planTerm(seed: number, term: number, { rooms, lecturers, cohorts }: Ins
   return days;
 }
 
-function placeLesson(
-  random: Random,
-  course: Course,
-  { type, fortnightly }: LessonPlan,
-  groups: readonly Entity[],
-  rooms: Institution['rooms'],
-  days: readonly TermDay[],
-): void {
+function placeLesson(random, course, { type, fortnightly }, groups, rooms, days) {
   const firstWeek = fortnightly && !random.chance(500) ? 1 : 0;
   // The lecturer is chosen first, because trying all lecturers at every time would take long.
   const hasLecturer = !random.chance(40);
-  const lecturer = hasLecturer
-    ? type === 'LEC'
-      ? (course.staff[0] as Entity)
-      : random.pick(course.staff)
-    : null;
+  const lecturer = hasLecturer ? (type === 'LEC' ? course.staff[0] : random.pick(course.staff)) : null;
   const attending = lecturer === null ? groups : [lecturer, ...groups];
   const online = random.chance(30);
   const halves = HALVES[type];
@@ -308,13 +242,12 @@ function placeLesson(
     const day = at % DAYS_PER_WEEK;
     const half = Math.floor(at / DAYS_PER_WEEK) * step;
     const mask = ((1 << halves) - 1) << half;
-    const isFree = ({ busy }: Entity): boolean => ((busy[day] as number) & mask) === 0;
+    const isFree = ({ busy }) => (busy[day] & mask) === 0;
     if (!attending.every(isFree)) continue;
     const first = online ? 0 : random.below(rooms.length);
     const room = online ? null : (rooms.slice(first).find(isFree) ?? rooms.slice(0, first).find(isFree));
     if (room === undefined) continue;
-    for (const { busy } of room === null ? attending : [room, ...attending])
-      busy[day] = (busy[day] as number) | mask;
+    for (const { busy } of room === null ? attending : [room, ...attending]) busy[day] |= mask;
     // Shared lessons keep their course and groups.
     const single = groups.length === 1;
     const lesson = {
@@ -333,12 +266,12 @@ function placeLesson(
   }
 }
 
-function halfStartMinute(half: number): number {
+function halfStartMinute(half) {
   return 480 + 105 * (half >> 1) + 45 * (half & 1);
 }
 
 /** Terms count from 0 and alternate autumn and spring. */
-function termDaysOf(term: number): TermDay[] {
+function termDaysOf(term) {
   const year = FIRST_YEAR + (term >> 1);
   const isSpring = term % 2 === 1;
   const teachingMs = isSpring ? firstMondayMs(year + 1, 1, 8) : firstMondayMs(year, 8, 10);
@@ -347,7 +280,7 @@ function termDaysOf(term: number): TermDay[] {
   return [...daysFrom(teachingMs, TEACHING_WEEKS), ...daysFrom(examsMs, EXAM_WEEKS)];
 }
 
-function daysFrom(mondayMs: number, weeks: number): TermDay[] {
+function daysFrom(mondayMs, weeks) {
   return Array.from({ length: weeks * DAYS_PER_WEEK }, (_, n) => {
     const days = 7 * Math.floor(n / DAYS_PER_WEEK) + (n % DAYS_PER_WEEK);
     return { midnightMs: mondayMs + days * DAY_MS, lessons: [] };
@@ -355,17 +288,17 @@ function daysFrom(mondayMs: number, weeks: number): TermDay[] {
 }
 
 /** The first Monday on or after a date; months count from 0. */
-function firstMondayMs(year: number, month: number, day: number): number {
+function firstMondayMs(year, month, day) {
   const fromMs = Date.UTC(year, month, day);
   return fromMs + ((8 - new Date(fromMs).getUTCDay()) % 7) * DAY_MS;
 }
 
 /** Has cohorts with about the events of a term. If slots are shared, cohorts have several groups, and lectures several rows. */
-function institutionOf({ events, seed, distinctSlots = false }: GenerateOptions): Institution {
+function institutionOf({ events, seed, distinctSlots = false }) {
   const rowsPerTerm = Math.ceil((events / termsOf(events)) * SURPLUS);
   const random = new Random(seed, INSTITUTION_STREAM);
   const nextGroup = entities(seed, 'group');
-  const drafts: { readonly groups: readonly Entity[]; readonly plans: readonly LessonPlan[][] }[] = [];
+  const drafts = [];
   for (let rows = 0; rows < rowsPerTerm || drafts.length === 0; ) {
     const size = distinctSlots ? 1 : 2 + random.below(4);
     const prefix = cohortPrefix(drafts.length);
@@ -384,20 +317,20 @@ function institutionOf({ events, seed, distinctSlots = false }: GenerateOptions)
   const nextRoom = entities(seed, 'room');
   const nextCourseId = uuids(seed, 'course');
   let course = 0;
-  const foundCourse = (plans: readonly LessonPlan[]): Course => ({
+  const foundCourse = (plans) => ({
     id: nextCourseId(),
     title: `${random.pick(SUBJECTS)} ${random.pick(COURSE_LEVELS)}`,
     // Each lecturer is first in turn, which spreads lectures evenly.
-    staff: [lecturers[course++ % lecturers.length] as Entity, random.pick(lecturers), random.pick(lecturers)],
+    staff: [lecturers[course++ % lecturers.length], random.pick(lecturers), random.pick(lecturers)],
     plans,
   });
   return {
     rooms: Array.from({ length: Math.min(ROOMS_MAX, ROOMS_MIN + (groupCount >> 2)) }, (_, n) => {
-      const building = BUILDINGS[n % BUILDINGS.length] as string;
+      const building = BUILDINGS[n % BUILDINGS.length];
       const place = Math.floor(n / BUILDINGS.length);
       const door = String(1 + Math.floor(place / FLOORS)).padStart(2, '0');
       const entity = nextRoom(`${building.charAt(0)} ${place % FLOORS}.${door}`);
-      return { ...entity, building, capacity: SEATS[(n * 7) % SEATS.length] as number };
+      return { ...entity, building, capacity: SEATS[(n * 7) % SEATS.length] };
     }),
     lecturers,
     cohorts: drafts.map(({ groups, plans }) => ({ groups, courses: plans.map(foundCourse) })),
@@ -405,15 +338,15 @@ function institutionOf({ events, seed, distinctSlots = false }: GenerateOptions)
 }
 
 /** `INF-1`, `INF-2`, `INF-3`, `BIO-1`, …; from the second round on `INF2-1`, …. */
-function cohortPrefix(cohort: number): string {
+function cohortPrefix(cohort) {
   const programme = Math.floor(cohort / YEARS);
   const round = Math.floor(programme / PROGRAMMES.length);
   const code = PROGRAMMES[programme % PROGRAMMES.length];
   return `${code}${round === 0 ? '' : round + 1}-${1 + (cohort % YEARS)}`;
 }
 
-function planCourse(random: Random): LessonPlan[] {
-  const lecture: LessonPlan = { type: 'LEC', fortnightly: false };
+function planCourse(random) {
+  const lecture = { type: 'LEC', fortnightly: false };
   const lectures = random.chance(300) ? [lecture, lecture] : [lecture];
   const kind = random.below(100);
   const type = kind < 50 ? 'SEM' : kind < 80 ? 'LAB' : 'TUT';
@@ -421,11 +354,11 @@ function planCourse(random: Random): LessonPlan[] {
 }
 
 /** The sum starts at 1, for the examination. */
-function rowsPerGroupAndTerm(plans: readonly LessonPlan[]): number {
+function rowsPerGroupAndTerm(plans) {
   return plans.reduce((sum, plan) => sum + TEACHING_WEEKS / (plan.fortnightly ? 2 : 1), 1);
 }
 
-function personName(random: Random): string {
+function personName(random) {
   const [givenNames, familyNames, order] = random.pick(PEOPLE);
   const given = random.pick(givenNames.split(' '));
   const family = random.pick(familyNames.split(' '));
@@ -441,7 +374,7 @@ const COURSE_LEVELS = ['I', 'II', 'III', 'IV'];
 const PROGRAMMES = 'INF BIO ÉCO MAT PHY CHE LAW MED ARC ČES HIS ΦΙΛ ELE MEC GEO MUS ART PSY'.split(' ');
 
 /** Course titles in scripts that occur at European universities, and one character outside the BMP. */
-const SUBJECTS: readonly string[] = `
+const SUBJECTS = `
   Algorithms and Data Structures; Lineární algebra; Mécanique des fluides; Operating Systems;
   Αρχαία Ελληνικά; Matematická analýza; 高等数学; Databases; Économie générale; Computer Networks;
   Úvod do programování; Organic Chemistry; Thermodynamik und Strömungslehre; Robotics Workshop 🤖;
@@ -457,7 +390,7 @@ const SUBJECTS: readonly string[] = `
   .split(/;\s+/);
 
 /** Given names and family names that go together. */
-const PEOPLE: readonly (readonly [given: string, family: string, order?: 'family first'])[] = [
+const PEOPLE = [
   ['Jana Eliška Kateřina Zdeňka Lucie', 'Nováková Dvořáková Černá Říhová Šťastná Kučerová'],
   ['Jiří Ondřej Tomáš Luděk Václav', 'Svoboda Procházka Němec Žák Růžička Hájek'],
   ['Élodie François Hélène Gaël Zoé', "Lefèvre Garçon d'Aubigné Besançon Müller Noël"],
@@ -469,13 +402,13 @@ const PEOPLE: readonly (readonly [given: string, family: string, order?: 'family
 
 /** sfc32 of PractRand. */
 class Random {
-  #a: number;
-  #b: number;
-  #c: number;
+  #a;
+  #b;
+  #c;
   #counter = 1;
 
   /** @param stream the number of an independent sequence of this seed, an unsigned 32-bit integer */
-  constructor(seed: number, stream: number) {
+  constructor(seed, stream) {
     this.#a = mix32(seed);
     this.#b = mix32(Math.floor(seed / 2 ** 32) + 0x9e3779b9);
     this.#c = mix32(stream + 0x85ebca6b);
@@ -484,7 +417,7 @@ class Random {
   }
 
   /** A number from 0 to below 1. */
-  fraction(): number {
+  fraction() {
     const result = (this.#a + this.#b + this.#counter) | 0;
     this.#a = this.#b ^ (this.#b >>> 9);
     this.#b = (this.#c + (this.#c << 3)) | 0;
@@ -493,22 +426,22 @@ class Random {
     return (result >>> 0) / 2 ** 32;
   }
 
-  below(count: number): number {
+  below(count) {
     return Math.floor(this.fraction() * count);
   }
 
-  chance(perMille: number): boolean {
+  chance(perMille) {
     return this.below(1000) < perMille;
   }
 
-  pick<T>(list: readonly T[]): T {
-    return list[this.below(list.length)] as T;
+  pick(list) {
+    return list[this.below(list.length)];
   }
 }
 
-const UUID_KINDS = { event: 1, room: 2, course: 3, group: 4, lecturer: 5 } as const;
+const UUID_KINDS = { event: 1, room: 2, course: 3, group: 4, lecturer: 5 };
 
-function entities(seed: number, kind: keyof typeof UUID_KINDS): (name: string) => Entity {
+function entities(seed, kind) {
   const nextId = uuids(seed, kind);
   return (name) => ({ id: nextId(), name, busy: new Uint16Array(DAYS_PER_WEEK) });
 }
@@ -517,7 +450,7 @@ function entities(seed: number, kind: keyof typeof UUID_KINDS): (name: string) =
  * Makes UUIDs of version 4, one per call. RFC 9562 section 5.4 allows pseudo-random bits. The last 32 bits
  * are a bijection of the call number, so 2^32 UUIDs are distinct.
  */
-function uuids(seed: number, kind: keyof typeof UUID_KINDS): () => string {
+function uuids(seed, kind) {
   const low = mix32((seed >>> 0) + 0x9e3779b9);
   const high = mix32(Math.floor(seed / 2 ** 32) ^ 0x7f4a7c15);
   const key = mix32(low + high + UUID_KINDS[kind]);
@@ -536,8 +469,33 @@ function uuids(seed: number, kind: keyof typeof UUID_KINDS): () => string {
 }
 
 /** A bijection on 32-bit integers: the finaliser of MurmurHash3 by Austin Appleby. */
-function mix32(word: number): number {
+function mix32(word) {
   let x = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
   x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
   return x ^ (x >>> 16);
 }
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      events: { type: 'string', short: 'n' },
+      seed: { type: 'string', short: 's', default: '1' },
+      names: { type: 'boolean', default: false },
+      'distinct-slots': { type: 'boolean', default: false },
+      rooms: { type: 'boolean', default: false },
+    },
+  });
+  const { names, rooms, 'distinct-slots': distinctSlots } = values;
+  const [events, seed] = [Number(values.events), Number(values.seed)];
+  if (!Number.isSafeInteger(events) || !Number.isSafeInteger(seed) || events < 0)
+    throw new Error('--events and --seed must be whole numbers');
+  const options = { events, seed, names, distinctSlots };
+  try {
+    await writeNdjson(rooms ? generateRooms(options) : generateEvents(options), process.stdout);
+  } catch (error) {
+    // The reader has seen enough.
+    if (error.code !== 'EPIPE') throw error;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();
