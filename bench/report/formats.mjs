@@ -17,7 +17,7 @@ export function formatsReportOf(results) {
   const about =
     `Node ${node.slice(1)}, ${machine.cpu}, ${machine.cores} cores, commit ${commit.slice(0, 10)}${isChanged ? ' with changes' : ''}, ` +
     `${date.slice(0, 10)}; medians of ${settings.rounds} rounds of ${settings.roundSeconds} s; processor time of the server, ` +
-    `${settings.events.medium.toLocaleString('en')} events with --cache-mb ${settings.cacheMb} (the default is ${settings.cacheMbDefault}: [decision 0048](decisions/0048-rows-in-other-representations.md)); ` +
+    `${settings.events.medium.toLocaleString('en')} events with --cache-mb ${settings.cacheMb} (the default is ${settings.cacheMbDefault}: [decision 0010](decisions/0010-large-bodies-in-slices.md)); ` +
     `directories and free time ${settings.events.large.toLocaleString('en')} events with default caches; "A against B" is the time of A divided by that of B:`;
   const unitOf = ({ unit }) => (unit === 'ratio' ? '' : ` ${unit}`);
   const cells = (row) => [
