@@ -4,7 +4,6 @@ import { test } from 'tap';
 import type { ParameterPairs } from '../../src/answer/view.js';
 import { INTERVALS_PER_TREE_MAX } from '../../src/base/limits.js';
 import type { NormalisedEvent } from '../../src/base/model/event.js';
-import { SLOW } from '../hard/size.js';
 import { allConflicts, conflictRecordOf, conflictsInScope } from '../oracle/conflicts.js';
 import { eventsInOrder, recordOf } from '../oracle/events.js';
 import { scheduleOracle } from '../oracle/schedule.js';
@@ -27,7 +26,7 @@ import {
 } from './reading.js';
 
 const COUNT = 3 * INTERVALS_PER_TREE_MAX + 7;
-const ASKED = SLOW ? 60 : 25;
+const ASKED = 60;
 const START_MS = Date.UTC(2024, 8, 2);
 const MINUTE_MS = 60_000;
 

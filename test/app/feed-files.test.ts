@@ -6,7 +6,6 @@ import type { FeedServingOptions, ServeOptions } from '../../src/index.js';
 import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { Folder } from '../base/files/folder.js';
-import { SLOW } from '../hard/size.js';
 import { until } from '../waiting/until.js';
 
 const EVENTS = ['A', 'B'].map((studyGroup, n) => ({
@@ -81,7 +80,7 @@ function keyIdOf(address: string): string {
   return (address.split('/').at(-1) as string).slice(0, 4);
 }
 
-for (const workers of SLOW ? [1, 3] : [2]) {
+for (const workers of [1, 3]) {
   test(`changed revocations, secrets and enrolments take effect, workers ${workers}`, async (t) => {
     const folder = new Folder(t);
     const feed = {

@@ -6,7 +6,6 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { SECRET } from '../auth/tokens.js';
-import { SLOW } from '../hard/size.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { until } from '../waiting/until.js';
 import { get, keptLog, makeThrow, watchThreads } from './threads.js';
@@ -138,7 +137,7 @@ test('/ready reports no-keys until there is a usable key', async (t) => {
   t.teardown(() => timetable.close());
   await timetable.ready;
   const origins = [server.adminAddress?.origin];
-  for (const workers of SLOW ? [1, 2] : [2]) {
+  for (const workers of [1, 2]) {
     const options = {
       source: new MemorySource(RECORDS),
       port: 0,

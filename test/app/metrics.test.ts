@@ -10,7 +10,6 @@ import { hs256, SECRET } from '../auth/tokens.js';
 import { testFolder } from '../base/files/test-folder.js';
 import { ROOT } from '../cli/lectern.js';
 import { openFleet } from '../fleet/fleet.js';
-import { SLOW } from '../hard/size.js';
 import { MemorySource, openTimetable, startService } from '../refresh/built.js';
 import { until } from '../waiting/until.js';
 import { scrape, total } from './scrape.js';
@@ -27,7 +26,7 @@ const exp = Math.floor(Date.now() / 1000) + 3600;
 const headers = { authorization: `Bearer ${hs256({ sub: 'alice', studyGroup: 'A', exp })}` };
 const OPTIONS = { port: 0, adminPort: 0, hs256Secret: SECRET, dev: false } as const;
 
-for (const workers of SLOW ? [1, 2] : [2]) {
+for (const workers of [1, 2]) {
   test(`requests are counted by route and status: ${workers} serving threads`, async (t) => {
     const source = new MemorySource(RECORDS);
     const service = await startService({ ...OPTIONS, source, workers });

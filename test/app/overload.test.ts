@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { type Test, test } from 'tap';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { timetableFile } from '../hard/http-service.js';
-import { SLOW } from '../hard/size.js';
 import { startService } from '../refresh/built.js';
 import { until } from '../waiting/until.js';
 import { get } from './threads.js';
@@ -41,7 +40,7 @@ function load(t: Test, port: number): () => Promise<void> {
   return end;
 }
 
-for (const workers of SLOW ? [1, 2] : [2]) {
+for (const workers of [1, 2]) {
   test(`an overloaded service is alive and ready: ${workers} serving threads`, async (t) => {
     const service = await startService({
       source,

@@ -16,7 +16,7 @@ import { until } from '../waiting/until.js';
 import { scrape, total } from './scrape.js';
 import { get, keptLog } from './threads.js';
 
-const ROUNDS = size(1, 20, 2);
+const ROUNDS = size(2, 20);
 /** A busy machine is slower than a second. */
 const TAKEN_UP_MS_MAX = size(10_000, 1000);
 /** Tokens are requested again after half of this time. */

@@ -17,7 +17,7 @@ import { until } from '../waiting/until.js';
 import { scrape, total } from './scrape.js';
 import { get, keptLog } from './threads.js';
 
-const ROUNDS = size(1, 10, 2);
+const ROUNDS = size(2, 10);
 const TAKEN_UP_MS_MAX = 1000;
 /** Checks are slower on a busy machine, so the limit adds the time of this many checks. */
 const CHECKS = 5;

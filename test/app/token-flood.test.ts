@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { base64url, signed } from '../auth/tokens.js';
 import { testFolder } from '../base/files/test-folder.js';
-import { SLOW } from '../hard/size.js';
 import { MemorySource, startService } from '../refresh/built.js';
 import { scrape, total } from './scrape.js';
 import { get, keptLog } from './threads.js';
@@ -46,7 +45,7 @@ function answerOf(socket: Socket): Promise<string> {
   });
 }
 
-for (const workers of SLOW ? [1, 2] : [2]) {
+for (const workers of [1, 2]) {
   test(`a flood of forged tokens is counted: ${workers} serving threads`, async (t) => {
     const { log, lines } = keptLog();
     const jwks = join(testFolder(t, { 'keys.json': KEYS }), 'keys.json');

@@ -9,7 +9,7 @@ import { serve, setUp } from '../http/harness.js';
 import { addressesOf, grantFor, hostileFeeds, NOW_MS, REVOKED, SECRETS } from './hostile-feeds.js';
 
 const COUNT = 100_000;
-const REQUESTS = size(1000, COUNT, 10_000);
+const REQUESTS = size(10_000, COUNT);
 const SEED = 20_261_123;
 
 test('none of 100,000 bad addresses is accepted', async (t) => {

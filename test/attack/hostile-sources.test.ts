@@ -24,13 +24,13 @@ import { size } from '../hard/size.js';
 import { collectBytes, inPieces, memorySource } from '../source/collect.js';
 import { HOSTILE, type HostileSource, MARKS, repeated } from './hostile-sources.js';
 
-const BYTES = size(12_000, 225_000, 60_000);
+const BYTES = size(60_000, 225_000);
 const GROWTH_MAX = 8;
 /** A shorter time is noise: compiling the code takes as long. */
 const FLOOR_MS = 12;
 /** Noise only adds time, so the least of some rounds counts. */
 const ROUNDS_MAX = 4;
-const TIMEOUT = { timeout: size(600_000, 1_800_000, 900_000) };
+const TIMEOUT = { timeout: size(900_000, 1_800_000) };
 const LOAD_BYTES_MAX = 1024 ** 3;
 
 type Work = () => Promise<unknown>;

@@ -5,7 +5,7 @@ import { HARD, size } from '../hard/size.js';
 import { leastGapMs, PLAN, setUp } from './issuer.js';
 
 const OUTAGE_MS = 10 * 60_000;
-const FORGED = size(1000, 100_000, 10_000);
+const FORGED = size(10_000, 100_000);
 
 for (const [cooldownMs, figure] of [
   [1000, 'outage-short'],

@@ -16,7 +16,7 @@ import { setUp } from './issuer.js';
 
 const TOKENS = size(100_000, 1_000_000);
 /** Each is verified in full, which takes a hundred times as long. */
-const VERIFIED = size(1500, 1_000_000, 5000);
+const VERIFIED = size(5000, 1_000_000);
 const MIB = 1024 * 1024;
 
 setFlagsFromString('--expose-gc');

@@ -10,7 +10,7 @@ import { HARD, size } from '../hard/size.js';
 import { serve, USUAL, viewsOf } from '../http/harness.js';
 import { AUDIENCE, attackMatrix, goodTokens, hostileTokens, ISSUER, KEY_SETS } from './hostile-tokens.js';
 
-const GENERATED = size(300, 100_000, 4000);
+const GENERATED = size(4000, 100_000);
 const CONNECTIONS = 16;
 
 /** Sends a token on one of a few connections. */

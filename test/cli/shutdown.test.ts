@@ -11,7 +11,7 @@ import { until } from '../waiting/until.js';
 import { CLI, type Running, start, startNode } from './lectern.js';
 
 const DEMO = 'fixtures/demo.ndjson.gz';
-const ROUNDS = size(2, 50, 3);
+const ROUNDS = size(3, 50);
 const CLIENTS = 24;
 /** The time in which a balancer stops opening connections. */
 const NOTICED_MS = 300;

@@ -2,11 +2,10 @@ import { join } from 'node:path';
 import { test } from 'tap';
 import { openStore } from '../../src/store/open-store.js';
 import { storeAddress } from '../../src/store/store-address.js';
-import { SLOW } from '../hard/size.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, headOf, KINDS, openFleet, until, untilServed } from './fleet.js';
 
-for (const { kind, skip } of SLOW ? KINDS : KINDS.slice(0, 1)) {
+for (const { kind, skip } of KINDS) {
   test(`${kind}: a change of few records is announced as a change`, {
     skip,
   }, async (t) => {

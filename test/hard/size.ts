@@ -3,7 +3,10 @@
 export const HARD: boolean = process.env.TESTS_HARD === '1';
 export const SLOW: boolean = HARD || process.env.TESTS_SLOW === '1';
 
-/** Without a medium size, `npm run test:slow` does not run the test again. */
+/**
+ * Without a medium size, `npm run test:slow` does not run the test again. A file that `npm test` leaves out has two sizes:
+ * `small` in `npm run test:slow`, and `large`.
+ */
 export function size(small: number, large: number, medium: number = small): number {
   if (HARD) return large;
   return SLOW ? medium : small;

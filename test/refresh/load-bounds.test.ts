@@ -8,7 +8,6 @@ import { openHere } from '../app/open-here.js';
 import { keptLog } from '../app/threads.js';
 import { SECRET } from '../auth/tokens.js';
 import { endless, endlessRecords, goodEvents } from '../hard/endless.mjs';
-import { SLOW } from '../hard/size.js';
 import { openTimetable, startService } from './built.js';
 
 const GOOD = goodEvents()
@@ -85,7 +84,7 @@ test('an endless upstream is abandoned early, and the served snapshot stays', as
 
 test('a first load is bounded by memory', async (t) => {
   const formats = ['json-array', 'ndjson', 'messagepack'] as const;
-  for (const format of SLOW ? formats : formats.slice(0, 1)) {
+  for (const format of formats) {
     const upstream = await startEndless(t, format);
     upstream.isGood = false;
     const timetable = openTimetable({ source: upstream.url, memoryMbMax: 64 });
@@ -104,7 +103,7 @@ test('a first load is bounded by memory', async (t) => {
 
 test('endless records of a program are abandoned, on a thread and on the main thread', async (t) => {
   const places = [openHere, openTimetable];
-  for (const open of SLOW ? places : places.slice(0, 1)) {
+  for (const open of places) {
     let isEndless = false;
     let ended = false;
     function* records(): Generator<unknown> {

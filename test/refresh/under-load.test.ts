@@ -6,7 +6,7 @@ import { MemorySource, startService } from './built.js';
 import { type Answer, startLoad } from './clients.js';
 
 /** Each replacement has its own thread, and takes most of a second beside the clients. */
-const REPLACEMENTS = size(4, 100, 12);
+const REPLACEMENTS = size(12, 100);
 const EVENTS = size(200, 5000);
 const CLIENTS = 3;
 

@@ -2,14 +2,14 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'tap';
-import { generateEvents } from '../../../src/cli/generate.js';
+import { generateEvents } from '../../../bench/generate.mjs';
 import { recordFigure } from '../../hard/figures.mjs';
 import { HARD, size } from '../../hard/size.js';
 import { MemorySource, openTimetable } from '../../refresh/built.js';
 import { collectGarbage } from '../collect-garbage.js';
 import { generateTargets, PATHS } from './query-strings.js';
 
-const QUERIES = size(500, 100_000, 6000);
+const QUERIES = size(6000, 100_000);
 /**
  * Requested first, because code is slow when it runs for the first time. Queries of another seed, and those
  * with the largest results, come first; their duration is recorded, too.
@@ -18,7 +18,7 @@ const WARM_UP = 2000;
 const LARGEST = PATHS.flatMap((path) =>
   ['format=json', 'format=msgpack', 'type=LAB&type=LEC'].map((query) => `${path}?${query}`),
 );
-const EVENTS = size(2000, 100_000, 5000);
+const EVENTS = size(5000, 100_000);
 const WORST_MS = 5;
 /** Garbage collections and other work disturb single measurements, so the least time of a query counts. */
 const AGAIN_MAX = 20;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
-import { SLOW, size } from '../../hard/size.js';
+import { size } from '../../hard/size.js';
 import { type OracleRule, occurrencesOf, ruleText } from '../../oracle/recurrences.js';
 import { eventOf, readCalendar } from './calendars.js';
 import { placed } from './placed.js';
@@ -97,10 +97,10 @@ test('generated rules agree with a slow expansion, in five zones', (t) => {
   const seen = newSeen();
   fc.assert(
     fc.property(rule, placed, (given, { at, zone }) => compare(given, at, zone, seen)),
-    { numRuns: size(30, 5000, 110), seed: 41 },
+    { numRuns: size(110, 5000), seed: 41 },
   );
-  t.ok(!SLOW || (seen.occurrences > 1000 && seen.many > 25), JSON.stringify(seen));
-  t.ok(!SLOW || (seen.gaps > 3 && seen.overlaps > 3), JSON.stringify(seen));
+  t.ok(seen.occurrences > 1000 && seen.many > 25, JSON.stringify(seen));
+  t.ok(seen.gaps > 3 && seen.overlaps > 3, JSON.stringify(seen));
   t.end();
 });
 
@@ -128,9 +128,9 @@ test('generated rules of minutes and seconds agree with a slow expansion, in fiv
   const seen = newSeen();
   fc.assert(
     fc.property(shortRule, placed, (given, { at, zone }) => compare(given, at, zone, seen)),
-    { numRuns: size(15, 3000, 60), seed: 43 },
+    { numRuns: size(60, 3000), seed: 43 },
   );
-  t.ok(!SLOW || (seen.occurrences > 5000 && seen.many > 15), JSON.stringify(seen));
-  t.ok(!SLOW || (seen.gaps > 5 && seen.overlaps > 5), JSON.stringify(seen));
+  t.ok(seen.occurrences > 5000 && seen.many > 15, JSON.stringify(seen));
+  t.ok(seen.gaps > 5 && seen.overlaps > 5, JSON.stringify(seen));
   t.end();
 });

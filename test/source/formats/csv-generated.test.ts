@@ -10,7 +10,6 @@ import { FieldTable } from '../../../src/source/field-map.js';
 import { CsvReader } from '../../../src/source/formats/csv.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RowSink, Source } from '../../../src/source/source.js';
-import { runs } from '../../hard/size.js';
 import { linesOf, type Style, writeCsv } from '../../oracle/csv.js';
 import { collectBytes, inPieces, overwrite } from '../collect.js';
 
@@ -72,7 +71,7 @@ test('written rows are read back, each with its line', async (t) => {
           .map((line, n) => ({ record: n + 1, line })),
       );
     }),
-    { seed: SEED, numRuns: runs(600) },
+    { seed: SEED, numRuns: 600 },
   );
   t.pass('600 tables');
 });
@@ -150,7 +149,7 @@ test('rows read as bytes and as records give the same image and rejections, even
         assert.deepStrictEqual(fast, await outcomeOf(bytes, pieceBytes, null));
       },
     ),
-    { seed: SEED, numRuns: runs(250) },
+    { seed: SEED, numRuns: 250 },
   );
   // If few rows were taken as bytes, the slow way was compared with itself.
   t.ok(taken.count > rows / 10, `${taken.count} of ${rows} rows were taken as bytes`);
@@ -185,7 +184,7 @@ test('under a field map, bytes and records give the same image', async (t) => {
         assert.deepStrictEqual(fast, await outcomeOf(bytes, 61, null, map));
       },
     ),
-    { seed: SEED, numRuns: runs(250) },
+    { seed: SEED, numRuns: 250 },
   );
   t.ok(taken.count > rows / 50, `${taken.count} of ${rows} rows were taken as bytes`);
 });
@@ -210,7 +209,7 @@ test('arbitrary bytes are read or refused', async (t) => {
         assert.ok(error instanceof LecternError, String(error));
       }
     }),
-    { seed: SEED, numRuns: runs(3000) },
+    { seed: SEED, numRuns: 3000 },
   );
   t.pass('3,000 inputs');
 });

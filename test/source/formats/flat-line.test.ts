@@ -9,7 +9,6 @@ import { PLAIN } from '../../../src/base/structures/row.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RowSink, Source } from '../../../src/source/source.js';
-import { runs } from '../../hard/size.js';
 import { overwrite } from '../collect.js';
 
 /**
@@ -17,7 +16,7 @@ import { overwrite } from '../collect.js';
  * decoded. Both give the same image byte for byte, the same rejections at the same positions, and the same errors.
  */
 const SEED = 20_240_902;
-const RUNS = runs(120);
+const RUNS = 120;
 
 interface Taken {
   offered: number;

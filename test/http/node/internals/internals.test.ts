@@ -16,7 +16,6 @@ import { openTimetable } from '../../../../src/index.js';
 import { parseMetrics } from '../../../app/scrape.js';
 import { get } from '../../../app/threads.js';
 import { CLI, startNode } from '../../../cli/lectern.js';
-import { SLOW } from '../../../hard/size.js';
 import { until } from '../../../waiting/until.js';
 import { EVENTS, serve, setUp, token, viewsOf } from '../../harness.js';
 import { rawCases, sendRaw } from '../../raw-cases.js';
@@ -110,10 +109,7 @@ async function assertReaders(t: Test, format: string): Promise<void> {
   stalled.destroy();
 }
 
-/** Every part in `npm run test:slow`, and one of twelve otherwise. */
-const PARTS = INTERNALS.filter((_, n) => SLOW || n % 12 === 0);
-
-for (const part of [null, ...PARTS]) {
+for (const part of [null, ...INTERNALS]) {
   test(`${part ? `without ${part}` : 'with every internal'}: every raw request gets its answer`, async (t) => {
     await takeAway(t, part, 'something else');
     if (part?.startsWith('handle.')) await takeAway(t, part, Number.NaN);
@@ -124,7 +120,7 @@ for (const part of [null, ...PARTS]) {
 
 const READERS: readonly (readonly [Internal | null, string])[] = [
   [null, 'json'],
-  ...PARTS.map((part) => [part, 'json'] as const),
+  ...INTERNALS.map((part) => [part, 'json'] as const),
   ['handle.writeQueueSize', 'msgpack'],
 ];
 for (const [part, format] of READERS) {
@@ -137,7 +133,7 @@ for (const [part, format] of READERS) {
 test('the log and the metrics name every missing part; several servers of a process warn once', async (t) => {
   await using timetable = openTimetable({ source: 'fixtures/demo.ndjson.gz' });
   await timetable.ready;
-  for (const part of PARTS) {
+  for (const part of INTERNALS) {
     await takeAway(t, part, undefined);
     const warnings: { readonly parts?: readonly string[] }[] = [];
     const log = { info() {}, error() {}, debug() {}, warn: (record: object) => warnings.push(record) };
@@ -194,5 +190,5 @@ async function assertTold(t: Test, workers: number): Promise<void> {
 }
 
 test('a missing internal is reported once, in the log and in the metrics', async (t) => {
-  await Promise.all((SLOW ? [1, 2] : [2]).map((workers) => assertTold(t, workers)));
+  await Promise.all([1, 2].map((workers) => assertTold(t, workers)));
 });
