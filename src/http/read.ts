@@ -13,6 +13,7 @@ import { isDirectory } from '../base/model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../base/model/format.js';
 import { parseVersion } from '../base/model/timetable-version.js';
 import { AnswerCache, type KnownTarget, type Validators } from './answer/answer-cache.js';
+import { CommonFields } from './answer/answer-fields.js';
 import { AnswersUnderWay } from './answer/answers-under-way.js';
 import { type Coding, CompressedAnswers } from './answer/compression.js';
 import {
@@ -79,7 +80,7 @@ const STALE_SNAPSHOT: Problem = {
 
 /** The header field with the version of the publication that an answer comes from. */
 const VERSION_FIELD = 'Lectern-Version';
-const LIST_CACHING: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
+const LIST_FIELDS: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
 
 export function snapshotUnavailable(views: ViewSource): Problem {
   return views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT;
@@ -106,8 +107,8 @@ export class Reader {
   readonly #slices = new WeakMap<View, SharedSlices>();
   readonly #underWay: AnswersUnderWay;
   readonly #waits: VersionWaits;
-  /** Header fields of answers without a body. */
-  #caching = LIST_CACHING;
+  /** Header fields of all answers from the present view, except problems. */
+  #common = new CommonFields(LIST_FIELDS);
   #lastModified = '';
 
   /** @param hasTokens whether tokens identify users */
@@ -161,7 +162,7 @@ export class Reader {
     }
     if (this.#cache.contentId !== view.contentId) {
       this.#cache.keepOnly(view.contentId);
-      this.#caching = [...LIST_CACHING, VERSION_FIELD, view.version];
+      this.#common = new CommonFields([...LIST_FIELDS, VERSION_FIELD, view.version]);
       this.#lastModified = lastModified(view.summary.modifiedMs);
     }
     const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
@@ -185,11 +186,11 @@ export class Reader {
     const target = keyOf(exchange);
     if (coding !== null) {
       const compressed = this.#compressed.find(target, coding);
-      if (compressed !== undefined && answerKnown(exchange, view, compressed, formats, this.#caching))
+      if (compressed !== undefined && answerKnown(exchange, view, compressed, formats, this.#common))
         return true;
     }
     const known = this.#cache.find(target);
-    if (known === undefined || !answerKnown(exchange, view, known, formats, this.#caching)) return false;
+    if (known === undefined || !answerKnown(exchange, view, known, formats, this.#common)) return false;
     if (coding !== null) this.#compressKnown(exchange, target, known, coding, formats);
     return true;
   }
@@ -238,24 +239,13 @@ export class Reader {
     const isPersonal = route.endpoint === 'personal';
     const modifiedMs = isPersonal ? null : read.modifiedMs;
     const key = keyOf(exchange);
-    if (answerCondition(exchange, view, { entityTag, modifiedMs }, this.#caching)) {
+    if (answerCondition(exchange, view, { entityTag, modifiedMs }, this.#common)) {
       if (isKept)
         this.#cache.offer(key, read.format, format, { entityTag, modifiedMs, headers: [], body: null });
       return;
     }
     const { total, nextCursor, body } = read.execute(format);
-    const headers: FlatHeaders = [
-      'Content-Type',
-      contentTypeOf(format),
-      'ETag',
-      entityTag,
-      'Cache-Control',
-      CACHE_CONTROL,
-      'Vary',
-      VARY,
-      VERSION_FIELD,
-      view.version,
-    ];
+    const headers: FlatHeaders = ['Content-Type', contentTypeOf(format), 'ETag', entityTag];
     if (read.modifiedMs !== null) headers.push('Last-Modified', this.#lastModified);
     if (route.endpoint !== 'events') headers.push('X-Total-Count', String(total));
     const disposition = dispositionOf(format);
@@ -278,6 +268,7 @@ export class Reader {
       const plain = { target: key, named: read.format, format, headers, byteLength, makeChunks };
       this.#compressed.offer({ ...plain, ...validators }, coding);
     }
+    exchange.fields = this.#common.before(exchange.fields);
     this.sendRead(exchange, view, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
   }
 
@@ -329,14 +320,15 @@ function answerKnown(
   view: View,
   { format: named, answers }: KnownTarget,
   formats: readonly Format[],
-  caching: readonly string[],
+  common: CommonFields,
 ): boolean {
   const format = formatFor(exchange, named, formats);
   if (format === null) return true;
   const answer = answers[format];
   if (answer === undefined) return false;
-  if (answerCondition(exchange, view, answer, caching)) return true;
+  if (answerCondition(exchange, view, answer, common)) return true;
   if (answer.body === null) return false;
+  exchange.fields = common.before(exchange.fields);
   sendKnown(exchange, answer, answer.body);
   return true;
 }
@@ -349,7 +341,7 @@ export function answerCondition(
   exchange: Exchange,
   { summary }: View,
   { entityTag, modifiedMs }: Validators,
-  caching: readonly string[],
+  common: CommonFields,
 ): boolean {
   const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = exchange.headers;
   if (ifMatch !== undefined && ifMatch.trim() !== '*') {
@@ -365,7 +357,8 @@ export function answerCondition(
   if (ifNoneMatch === undefined && ifModifiedSince !== undefined && modifiedMs !== null)
     matched = isModifiedSince(ifModifiedSince, modifiedMs) === false ? entityTag : null;
   if (matched === null) return false;
-  sendEmpty(exchange, 304, ['ETag', matched, ...caching]);
+  exchange.fields = common.before(exchange.fields);
+  sendEmpty(exchange, 304, ['ETag', matched]);
   return true;
 }
 

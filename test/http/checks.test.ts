@@ -1,5 +1,6 @@
 /** Every check, its problem document and header fields, and the documented order of checks. */
 import { type Test, test } from 'tap';
+import type { Read } from '../../src/answer/answer.js';
 import { parseEnrolments } from '../../src/auth/identity.js';
 import type { KeySet } from '../../src/auth/key-set.js';
 import { PROBLEMS, type ProblemCode } from '../../src/base/errors.js';
@@ -196,6 +197,33 @@ test('every problem code that a request can cause occurs, with its header fields
   reached.add('transfer-coding-not-implemented').add('version-not-supported').add('expectation-failed');
   t.same([...reached].sort(), Object.keys(PROBLEMS).sort(), 'every code of the table');
 });
+
+test('a body that cannot be written becomes a 500 with the header fields of a problem only', async (t) => {
+  const views = viewsOf();
+  const view = views.view as NonNullable<typeof views.view>;
+  const read: Read = {
+    format: 'json',
+    isRelative: false,
+    modifiedMs: 0,
+    entityTag: () => 'W/"broken"',
+    execute: () => ({ total: 1, count: 1, nextCursor: null, body: { byteLength: 9, makeChunks: failing } }),
+  };
+  const broken = new Proxy(view, {
+    get: (of, name) => (name === 'personal' ? () => ({ read }) : Reflect.get(of, name, of)),
+  });
+  const { send } = await serve(
+    t,
+    setUp({ views: { ...views, summary: views.summary, view: broken } }).handler,
+  );
+  const reply = await send('/api/v1/schedule/personal', { headers: GOOD });
+  assertProblem(t, reply, 'internal-error', 'a failing body');
+  t.equal(reply.headers['lectern-version'], undefined);
+  t.equal(reply.headers.vary, undefined);
+});
+
+function failing(): never {
+  throw new Error('this body cannot be written');
+}
 
 test('a callback of the embedding program that throws causes one 500', async (t) => {
   const fail = (): never => {
