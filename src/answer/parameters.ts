@@ -179,10 +179,15 @@ class ParameterParser {
       given.values.push(value);
       return;
     }
+    this.#given.push({ parameter, values: [value] });
     // In the order of their ranks, whatever the order of the request.
-    let at = this.#given.length;
-    while (at > 0 && this.#given[at - 1]!.parameter.rank > parameter.rank) at--;
-    this.#given.splice(at, 0, { parameter, values: [value] });
+    const given = this.#given;
+    for (let at = given.length - 1; at > 0; at--) {
+      const [before, after] = [given[at - 1]!, given[at]!];
+      if (before.parameter.rank <= after.parameter.rank) break;
+      given[at - 1] = after;
+      given[at] = before;
+    }
   }
 
   finish(): ParametersResult {
