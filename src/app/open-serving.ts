@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import type { PublishedImage, Receiver } from '../answer/present.js';
 import { LecternError } from '../base/errors.js';
+import { onFirstUse } from '../base/files/load-on-use.js';
 import { retryPauseMs } from '../base/limits.js';
 import { Meter } from '../base/metrics/meter.js';
 import { startSampling } from '../base/metrics/sampling.js';
@@ -42,6 +43,8 @@ interface ListeningSocket {
   /** Closes the port for threads that start later. May be called again. */
   close(): void;
 }
+
+const loadText = onFirstUse(() => import('./serving-text.js'));
 
 /** Systems that divide the connections of a port among its sockets (libuv's UV_TCP_REUSEPORT). */
 const REUSE_PORT_PLATFORMS: readonly string[] = ['linux', 'freebsd', 'aix', 'sunos'];
@@ -247,7 +250,7 @@ class ThreadPool implements Serving, Receiver {
   async #start(slot: WorkerSlot): Promise<void> {
     this.#starting++;
     try {
-      const text = async () => (await import('./serving-text.js')).SERVING_TEXT;
+      const text = async () => (await loadText()).SERVING_TEXT;
       const start = await prepareThread('/app/serving-worker.ts', text);
       if (this.#closing !== null) return;
       // No `await` may come between making the task and taking the slot, or the thread would miss changes.

@@ -1,6 +1,7 @@
 /** Reads YAML 1.2, of which JSON is a part, as plain values with their places. */
 import type { Node, ParsedNode } from 'yaml';
 import { LecternError } from '../base/errors.js';
+import { onFirstUse } from '../base/files/load-on-use.js';
 import {
   TIMETABLE_DEPTH_MAX,
   TIMETABLE_FAULTS_MAX,
@@ -24,13 +25,15 @@ const PROBLEMS: Readonly<Record<string, string>> = {
     'a key with a value begins within another value; check the colon and the indentation',
 };
 
+/** Other timetables need no parser of YAML. */
+const loadYaml = onFirstUse(() => import('yaml'));
+
 /**
  * @param name of the file, for messages
  * @throws LecternError `option-invalid` with all faults of the syntax
  */
 export async function readYaml(text: string, name: string): Promise<ReadYaml> {
-  // Other timetables need no parser of YAML.
-  const { Lexer, LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } = await import('yaml');
+  const { Lexer, LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } = await loadYaml();
   const deep = tooDeepAt(new Lexer().lex(text));
   if (deep !== null) {
     const lines = text.slice(0, deep).split('\n');

@@ -5,6 +5,7 @@
 
 import type { RE2JS } from 're2js';
 import { optionInvalid } from '../base/errors.js';
+import { onFirstUse } from '../base/files/load-on-use.js';
 import {
   MATCHED_UNITS_MAX,
   PATTERN_UNITS_MAX,
@@ -141,13 +142,14 @@ function valuesFault(
 
 /** The engine has 260 KB, and few maps have patterns. It takes time linear in the text for every pattern. */
 let engine: typeof RE2JS | null = null;
+const loadEngine = onFirstUse(() => import('re2js'));
 
 /**
  * Loads the engine of patterns, if the rules have any: call this before they are used, and before `fieldMapFault` if that
  * is to check patterns.
  */
 export async function preparePatterns(rules: Pick<ReadRules, 'fieldMap' | 'when'> = {}): Promise<void> {
-  if (engine === null && hasPattern(rules)) engine = (await import('re2js')).RE2JS;
+  if (engine === null && hasPattern(rules)) engine = (await loadEngine()).RE2JS;
 }
 
 export function hasPattern({ fieldMap, when }: Pick<ReadRules, 'fieldMap' | 'when'>): boolean {

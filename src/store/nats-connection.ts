@@ -7,6 +7,7 @@ import type { KV } from '@nats-io/kv';
 import type { ObjectStore } from '@nats-io/obj';
 import type { Authenticator, NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
 import { fileFault } from '../base/errors.js';
+import { onFirstUse } from '../base/files/load-on-use.js';
 import {
   STORE_LEAVE_MS_MAX,
   STORE_LINE_BYTES_MAX,
@@ -16,6 +17,15 @@ import {
 } from '../base/limits.js';
 import { monotonicMs } from '../base/model/clock.js';
 import { withinTime } from './silent-reads.js';
+
+const loadClient = onFirstUse(() =>
+  Promise.all([
+    import('@nats-io/transport-node'),
+    import('@nats-io/transport-node/lib/node_transport.js'),
+    import('@nats-io/kv'),
+    import('@nats-io/obj'),
+  ]),
+);
 
 /** A connection with two buckets of the same name: one for records and one for objects. */
 export interface NatsClient {
@@ -95,12 +105,7 @@ export class NatsLink {
   }
 
   async #connect(): Promise<NatsClient> {
-    const [transport, { NodeTransport }, { Kvm }, { Objm, setSha256Backend }] = await Promise.all([
-      import('@nats-io/transport-node'),
-      import('@nats-io/transport-node/lib/node_transport.js'),
-      import('@nats-io/kv'),
-      import('@nats-io/obj'),
-    ]);
+    const [transport, { NodeTransport }, { Kvm }, { Objm, setSha256Backend }] = await loadClient();
     setSha256Backend('native');
     guardTls(NodeTransport);
     const connection = await this.#dial(transport);

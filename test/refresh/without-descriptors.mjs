@@ -15,6 +15,11 @@ const [, , index, source, enrolments] = process.argv;
 writeFileSync(source, records('first'));
 writeFileSync(enrolments, '{}');
 const { openTimetable } = await import(index);
+// Its client is loaded with the first connection.
+const { openStore } = await import(new URL('store/open-store.js', index));
+const store = openStore('nats://127.0.0.1:9/trial', 'fail');
+const storeFailures = [];
+const readStore = () => store.read('head').catch(({ message }) => storeFailures.push(message));
 const told = [];
 const tell = (level) => (fields, message) => told.push({ level, message, ...fields });
 const log = { info: tell('info'), warn: tell('warn'), error: tell('error') };
@@ -34,6 +39,7 @@ try {
 } catch {
   // No descriptor is left, except for the two writes.
 }
+await readStore();
 for (const [path, text] of [
   [source, records('second')],
   [enrolments, '{"user":{"courseId":[]}}'],
@@ -45,5 +51,7 @@ for (const [path, text] of [
 await until(() => isTold(/enrolments not read/) && told.some(({ level }) => level === 'error'));
 for (const fd of taken) closeSync(fd);
 await until(() => isTold(/enrolments read again/) && timetable.find().events[0].title === 'second');
-console.log(JSON.stringify(told));
+await readStore();
+console.log(JSON.stringify({ told, storeFailures }));
+await store.close();
 await timetable.close();

@@ -14,7 +14,10 @@ test('files that changed while no descriptor was free are read as soon as one is
   const script = fileURLToPath(new URL('without-descriptors.mjs', import.meta.url));
   const command = `ulimit -n ${DESCRIPTORS}; exec "$0" "$@"`;
   const output = execFileSync('sh', ['-c', command, process.execPath, script, index, ...files]);
-  const told = JSON.parse(output.toString()) as { level: string; message: string }[];
+  const { told, storeFailures } = JSON.parse(output.toString()) as {
+    readonly told: { level: string; message: string }[];
+    readonly storeFailures: readonly string[];
+  };
   const ofFile = told.filter(({ message }) => message.startsWith('enrolments'));
   t.match(
     ofFile,
@@ -25,4 +28,9 @@ test('files that changed while no descriptor was free are read as soon as one is
     'the failure is reported once, and the success once',
   );
   t.equal(ofFile.length, 2);
+  t.match(
+    storeFailures,
+    [/a package cannot be loaded now: too many files are open/, /CONNECTION_REFUSED|connection refused/],
+    'the client of NATS is loaded as soon as it can be',
+  );
 });

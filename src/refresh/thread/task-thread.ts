@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { LecternError } from '../../base/errors.js';
+import { onFirstUse } from '../../base/files/load-on-use.js';
 import {
   DATABASE_HEAP_MIB,
   LECTURER_IDS_HEAP_BYTES,
@@ -281,6 +282,9 @@ function isFollowing({ task }: Task): boolean {
   return task === 'follow-table' || task === 'end-whole';
 }
 
+const loadClientText = onFirstUse(() => import('./client-worker-text.js'));
+const loadText = onFirstUse(() => import('./worker-text.js'));
+
 /**
  * The clients of PostgreSQL and NATS, and the engines of JSONata and of patterns, are as large as all other code, so only
  * tasks that need one of them get the script with them.
@@ -288,8 +292,8 @@ function isFollowing({ task }: Task): boolean {
 async function textOf(task: Task): Promise<string> {
   const reads = task.task === 'load' || task.task === 'read-rooms';
   return task.task === 'fetch-image' || isFollowing(task) || (reads && needsClients(task))
-    ? (await import('./client-worker-text.js')).CLIENT_WORKER_TEXT
-    : (await import('./worker-text.js')).WORKER_TEXT;
+    ? (await loadClientText()).CLIENT_WORKER_TEXT
+    : (await loadText()).WORKER_TEXT;
 }
 
 function needsClients({ source, rules }: Pick<LoadTask, 'source' | 'rules'>): boolean {

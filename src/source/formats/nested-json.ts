@@ -5,6 +5,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Expression, JsonataOptions } from 'jsonata';
 import { type LecternError, tooLarge } from '../../base/errors.js';
+import { onFirstUse } from '../../base/files/load-on-use.js';
 import {
   RECORDS_BYTES_MAX,
   RECORDS_DEPTH_MAX,
@@ -78,9 +79,11 @@ function problemOf({ code = '', position, token, value, message }: JsonataError)
   return where + (known ?? (code === '' ? plain : `JSONata refuses it with ${code} (${message})`));
 }
 
+const loadEngines = onFirstUse(() => Promise.all([import('jsonata'), import('re2js')]));
+
 /** The engine of JSONata runs patterns only by `exec`, so patterns run in linear time. */
 async function compile(expression: string, msMax: number = RECORDS_EXPRESSION_MS_MAX): Promise<Expression> {
-  const [{ default: jsonata }, { RE2JS }] = await Promise.all([import('jsonata'), import('re2js')]);
+  const [{ default: jsonata }, { RE2JS }] = await loadEngines();
   class LinearPattern {
     lastIndex = 0;
     readonly #pattern: InstanceType<typeof RE2JS>;
