@@ -276,6 +276,8 @@ export const IMAGE_MEMORY_SHARE_MAX = 0.75;
 export const SNAPSHOT_DELTA_ENTRIES_MAX = 100_000;
 /** Time between two checks of a watched file: some system calls, 0.1 ms. */
 export const FILE_POLL_MS = 1000;
+/** Longest time of one such check. A file system that takes longer is down, also on a busy machine. */
+export const LOOK_MS_MAX = 10_000;
 /** How long a file must stay unchanged before an incomplete last record counts as a fault of the data. */
 export const FILE_CUT_REST_MS = 2000;
 /** Longest pause between two pieces of a file, for example on a network file system. */

@@ -2,14 +2,16 @@
  * The timetable file: where events come from and how they are read, source by source. The table says what it may hold;
  * here it becomes a source, each part with its own rules.
  */
-import { statSync } from 'node:fs';
+import { type BigIntStats, statSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { LecternError } from '../base/errors.js';
+import { lastStateOf } from '../base/files/file-calls.js';
 import { readTextFile } from '../base/files/text-file.js';
 import { TIMETABLE_FILE_BYTES_MAX } from '../base/limits.js';
 import type { IdentifierMode } from '../base/model/event.js';
 import type { FieldMap, ReadRules } from '../base/model/read-rules.js';
 import { fieldMapFault } from '../source/field-map.js';
+import { recordsFault } from '../source/formats/nested-json.js';
 import { preparePatterns } from '../source/map-value.js';
 import type { RuleFault } from '../source/pattern/term.js';
 import { patternFaults } from '../source/pattern/weekly-rows.js';
@@ -46,6 +48,7 @@ export async function readTimetableFile(path: string): Promise<TimetablePlan> {
   const planning = new Planning(read, dirname(resolve(path)), resolve(path));
   planning.faults.found.push(...read.faults);
   await planning.checkExpressions(read.value);
+  await planning.lookAtPaths(read.value);
   return planning.planOf(read.value);
 }
 
@@ -68,6 +71,8 @@ class Planning {
   readonly #folder: string;
   /** The path of the file; null for an object of a program. */
   readonly #path: string | null;
+  /** States of the sources' paths. Null before they were asked for, and if nobody can wait. */
+  #states: ReadonlyMap<string, BigIntStats | null> | null = null;
 
   constructor(written: Written, folder: string, path: string | null) {
     this.faults = new TimetableFaults(written);
@@ -86,10 +91,26 @@ class Planning {
       >;
       await preparePatterns({ fieldMap: fields as FieldMap | undefined, when });
       if (typeof records !== 'string') continue;
-      const { recordsFault } = await import('../source/formats/nested-json.js');
       const fault = await recordsFault(records);
       if (fault !== null) this.faults.add(`sources[${n}].records`, fault);
     }
+  }
+
+  /** Asks for the paths of sources: the plan is made on the main thread, where a call must not wait for a file system. */
+  async lookAtPaths(given: unknown): Promise<void> {
+    const { sources } = (given ?? {}) as { readonly sources?: unknown };
+    const each = Array.isArray(sources) ? (sources as unknown[]) : [];
+    const paths = each.flatMap((source) => {
+      const { from } = (source ?? {}) as { readonly from?: unknown };
+      return typeof from === 'string' && kindOf(from) === 'path' ? [this.#addressOf(from)] : [];
+    });
+    this.#states = new Map(
+      await Promise.all(paths.map(async (path) => [path, await lastStateOf(path)] as const)),
+    );
+  }
+
+  #addressOf(from: string): string {
+    return resolve(this.#folder, from) + (from.endsWith('/') ? '/' : '');
   }
 
   planOf(given: unknown): TimetablePlan {
@@ -158,10 +179,11 @@ class Planning {
     const { name, prefix, refreshSeconds, lecturerIds } = source;
     const { table, query, versionQuery, follow, followTables } = source;
     const isPath = kind === 'path';
-    const ending = source.from.endsWith('/') ? '/' : '';
-    const address = isPath ? resolve(this.#folder, source.from) + ending : source.from;
+    const address = isPath ? this.#addressOf(source.from) : source.from;
+    const states = this.#states;
     try {
       const spec = parseSourceArgument(address, {
+        ...(states && { stateOfPath: (path: string) => states.get(path) ?? null }),
         environment: process.env,
         postgres: { table, query, versionQuery, follow, followTables },
         ...(source.headers && { headers: this.#headersOf(source.headers, within(path, 'headers')) }),

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { statNow } from '../base/files/file-calls.js';
 import { UPSTREAM_HEADERS_MS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TOTAL_MS_MAX } from '../base/limits.js';
 import type { HttpSpec } from '../source/http.js';
 import type { FileSpec, MergedSpec, SourceSpec } from '../source/spec.js';
@@ -84,7 +84,7 @@ export function withPipes(spec: SourceSpec): SourceSpec {
 
 export function isPipe(path: string): boolean {
   try {
-    return path !== '-' && statSync(path).isFIFO();
+    return path !== '-' && statNow(path)?.isFIFO() === true;
   } catch {
     return false;
   }

@@ -5,6 +5,7 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { cannotRead, fileFault, LecternError } from '../base/errors.js';
+import { statInTime } from '../base/files/file-calls.js';
 import { WITHOUT_WAITING } from '../base/files/text-file.js';
 import {
   FILE_AGE_MS_MIN,
@@ -165,7 +166,8 @@ export function fileUnreadable(name: string, error: unknown): LecternError {
 
 /** Opens without waiting, because a pipe without a writer may have replaced the file. */
 async function openRegularFile(path: string): Promise<FileHandle> {
-  checkKind(await stat(path));
+  // Of many files on a file system that hangs, only one waits for it.
+  checkKind(await statInTime(path));
   const handle = await open(path, WITHOUT_WAITING);
   try {
     checkKind(await handle.stat());
@@ -176,7 +178,7 @@ async function openRegularFile(path: string): Promise<FileHandle> {
   }
 }
 
-function checkKind(status: StatsBase<number>): void {
+function checkKind(status: StatsBase<number | bigint>): void {
   if (status.isFile()) return;
   if (status.isDirectory()) throw new Error('it is a directory; expected a file');
   const kind = status.isFIFO() ? 'named pipe' : status.isSocket() ? 'socket' : null;

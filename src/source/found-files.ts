@@ -2,7 +2,9 @@ import type { Dirent } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cannotRead, LecternError, optionInvalid } from '../base/errors.js';
+import { onFirstUse } from '../base/files/load-on-use.js';
 import { FILE_IDLE_MS_MAX, FOUND_FILES_MAX, FOUND_FOLDERS_MAX } from '../base/limits.js';
+import { inTime } from '../base/model/clock.js';
 import { compareCodePoints } from '../base/model/text.js';
 import { type FileLimits, fileSource, fileUnreadable } from './file.js';
 import { partsSource } from './merged.js';
@@ -33,7 +35,10 @@ export function foundFiles(spec: FolderSpec | GlobSpec): Source {
   }
   const { idleMsMax = FILE_IDLE_MS_MAX, totalMsMax } = spec;
   return partsSource(name, async () => {
-    const { paths, skipped } = await inTime(findFiles(spec), name, idleMsMax);
+    // A network file system may never answer.
+    const { paths, skipped } = await inTime(findFiles(spec), idleMsMax, () =>
+      cannotRead(name, `its files were not found within ${idleMsMax / 1000} s`),
+    );
     const sources = paths.map((path): Source => {
       const file = fileSource(path, { isPipe: false, idleMsMax, totalMsMax });
       return { ...file, mayBeMissing: true };
@@ -45,22 +50,6 @@ export function foundFiles(spec: FolderSpec | GlobSpec): Source {
 /** @throws LecternError `source-unreadable`, also if no file is found */
 export function findFiles(spec: FolderSpec | GlobSpec): Promise<FoundFiles> {
   return spec.kind === 'folder' ? filesOfFolder(spec.path) : filesOfGlob(spec.pattern);
-}
-
-/** Bounds the wait, because a network file system may never answer. */
-async function inTime<T>(promise: Promise<T>, name: string, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const problem = `its files were not found within ${ms / 1000} s`;
-      reject(cannotRead(name, problem));
-    }, ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 export interface FoundFiles {
@@ -95,19 +84,19 @@ export async function filesOfFolder(folder: string): Promise<FoundFiles> {
  */
 export async function filesOfGlob(pattern: string): Promise<FoundFiles> {
   const walk = new FolderWalk(pattern);
-  const segments = pattern
-    .replace(/^\/+/, '')
-    .split('/')
-    .filter((each) => each !== '' && each !== '.');
+  const segments = segmentsOf(pattern);
   if (segments.at(-1) === '**') segments.push('*');
   await walk.expand(pattern.startsWith('/') ? '/' : '', segments);
   if (walk.paths.size > 0) return found(pattern, [...walk.paths], walk.skipped);
-  throw cannotRead(pattern, `no file matches it; ${await describeStart(pattern, segments)}`);
+  throw cannotRead(pattern, `no file matches it; ${await describeStart(pattern)}`);
 }
 
 export function isGlob(text: string): boolean {
   return /[*?[{]/.test(text);
 }
+
+/** Only globs need it. */
+const loadMatcher = onFirstUse(() => import('picomatch'));
 
 class FolderWalk {
   readonly paths = new Set<string>();
@@ -122,8 +111,7 @@ class FolderWalk {
   async expand(folder: string, [segment = '', ...rest]: readonly string[]): Promise<void> {
     if (segment === '**') return this.#expandAny(folder, rest);
     if (!isGlob(segment)) return this.#enter(join(folder, segment), rest);
-    // The import is here, because only globs need picomatch.
-    const { default: picomatch } = await import('picomatch');
+    const { default: picomatch } = await loadMatcher();
     const matches = picomatch(segment, { posix: true });
     // Sorted, so that the first failure is always the same.
     for (const { name } of await this.#read(folder)) {
@@ -197,10 +185,23 @@ function tooMany(name: string): LecternError {
   return cannotRead(name, `it has more than ${FOUND_FILES_MAX} files`);
 }
 
-/** The content of the folder where the pattern begins. */
-async function describeStart(pattern: string, segments: readonly string[]): Promise<string> {
+/** The folder in which the files are looked for. */
+export function startOf(spec: FolderSpec | GlobSpec): string {
+  if (spec.kind === 'folder') return spec.path;
+  const segments = segmentsOf(spec.pattern);
   const named = segments.slice(0, segments.findIndex(isGlob));
-  const folder = join(pattern.startsWith('/') ? '/' : '.', ...named);
+  return join(spec.pattern.startsWith('/') ? '/' : '.', ...named);
+}
+
+function segmentsOf(pattern: string): string[] {
+  return pattern
+    .replace(/^\/+/, '')
+    .split('/')
+    .filter((each) => each !== '' && each !== '.');
+}
+
+async function describeStart(pattern: string): Promise<string> {
+  const folder = startOf({ kind: 'glob', pattern });
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
   return entries === null ? `there is no folder ${folder}` : `in ${folder} ${describe(entries)}`;
 }

@@ -1,18 +1,20 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
+import type { StatsBase } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { cannotRead, LecternError, optionInvalid } from '../base/errors.js';
-import { lookAtPath, PathWatch, type WatchOptions, watchPath } from '../base/files/path-watch.js';
+import { fileCallsOf, SilentFileSystem, statInTime, statNow } from '../base/files/file-calls.js';
+import { failureCode, PathWatch, stateOf, type WatchOptions, watchPath } from '../base/files/path-watch.js';
 import { readTextFile } from '../base/files/text-file.js';
-import { LECTURER_IDS_BYTES_MAX } from '../base/limits.js';
+import { FILE_IDLE_MS_MAX, LECTURER_IDS_BYTES_MAX } from '../base/limits.js';
 import { shortDigest } from '../base/model/derived-identifier.js';
 import { describeJsonFault } from '../base/model/json-fault.js';
 import { overlaid, type ReadRules } from '../base/model/read-rules.js';
 import { quoteEscaped } from '../base/model/text.js';
 import { type FileLimits, fileSource } from './file.js';
-import { type FolderSpec, findFiles, foundFiles, type GlobSpec, isGlob } from './found-files.js';
+import { type FolderSpec, findFiles, foundFiles, type GlobSpec, isGlob, startOf } from './found-files.js';
 import { addressDigest, parseAddress } from './http/address.js';
 import type { AskSecretHeaders } from './http/call.js';
 import { type ClientCredentials, headersByOrigin } from './http/credentials.js';
@@ -149,6 +151,8 @@ export interface SourceArgumentOptions
   readonly clientCredentials?: ClientCredentials | undefined;
   /** The variables that `env:NAME` in header values stands for. Default: header values stay unchanged. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  /** The state of a path; null if there is nothing. Default: asks the file system with a call that blocks. */
+  readonly stateOfPath?: ((path: string) => StatsBase<bigint> | null) | undefined;
 }
 
 /**
@@ -162,8 +166,9 @@ export function parseSourceArgument(
   text: string | readonly string[],
   options: SourceArgumentOptions = {},
 ): SourceSpec {
-  const { environment, lecturerIds, postgres = {}, headers = {}, clientCredentials, ...http } = options;
-  const bare = [text].flat().map((each) => parseOne(each, http, postgres));
+  const { environment, lecturerIds, postgres = {}, headers = {}, clientCredentials, ...others } = options;
+  const { stateOfPath = statNow, ...http } = others;
+  const bare = [text].flat().map((each) => parseOne(each, http, postgres, stateOfPath));
   const originOf = ({ url }: HttpSpec): string => parseAddress(url).origin;
   const origins = [...new Set(bare.flatMap((each) => (each.kind === 'http' ? [originOf(each)] : [])))];
   const fieldsOf = headersByOrigin(headers, origins, environment);
@@ -172,9 +177,9 @@ export function parseSourceArgument(
     const fields = fieldsOf(originOf(each));
     return { ...each, ...(fields && { headers: fields }), ...(clientCredentials && { clientCredentials }) };
   });
-  const [first, ...others] = specs;
+  const [first, ...more] = specs;
   if (first === undefined) throw optionInvalid('no source is given; expected at least one');
-  const spec: SourceSpec = others.length === 0 ? first : { kind: 'merged', specs };
+  const spec: SourceSpec = more.length === 0 ? first : { kind: 'merged', specs };
   // Reports wrong addresses and header fields at once.
   sourceOfSpec(spec);
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
@@ -184,13 +189,14 @@ function parseOne(
   text: string,
   http: Omit<Partial<HttpSpec>, 'kind' | 'url'>,
   postgres: PostgresOptions,
+  stateOfPath: StateOfPath,
 ): SourceSpec {
   if (text === '') throw optionInvalid('the source is empty; expected a path or an address');
   if (isPostgresAddress(text)) return { ...postgres, kind: 'postgres', url: text };
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
   switch (scheme) {
     case undefined:
-      return specOfPath(text);
+      return specOfPath(text, stateOfPath);
     case 'http':
     case 'https':
       return { ...http, kind: 'http', url: text };
@@ -199,7 +205,7 @@ function parseOne(
       return { ...http, kind: 'http', url: `https${text.slice(text.indexOf(':'))}` };
     case 'file':
       try {
-        return specOfPath(fileURLToPath(text));
+        return specOfPath(fileURLToPath(text), stateOfPath);
       } catch (cause) {
         throw optionInvalid('the source is not a file: URL of this machine', cause);
       }
@@ -210,16 +216,20 @@ function parseOne(
   }
 }
 
+type StateOfPath = NonNullable<SourceArgumentOptions['stateOfPath']>;
+
 /** The source at a path. A file may have any name, so an existing path is not a glob. */
-function specOfPath(path: string): SourceSpec {
+function specOfPath(path: string, stateOfPath: StateOfPath): SourceSpec {
   if (path === '-') return { kind: 'file', path };
+  let state: StatsBase<bigint> | null = null;
   try {
-    return { kind: statSync(path).isDirectory() ? 'folder' : 'file', path };
+    state = stateOfPath(path);
   } catch {
     // The load reports the fault.
-    if (isGlob(path)) return { kind: 'glob', pattern: path };
-    return { kind: path.endsWith('/') ? 'folder' : 'file', path };
   }
+  if (state !== null) return { kind: state.isDirectory() ? 'folder' : 'file', path };
+  if (isGlob(path)) return { kind: 'glob', pattern: path };
+  return { kind: path.endsWith('/') ? 'folder' : 'file', path };
 }
 
 /** Lecturer identifiers by display name, or the path of a JSON file that holds such an object. */
@@ -353,13 +363,20 @@ function foundBy(spec: SourceSpec): (FolderSpec | GlobSpec)[] {
   return spec.kind === 'folder' || spec.kind === 'glob' ? [spec] : [];
 }
 
+/** Rejects if the file system does not answer. */
 async function lookAtFound(spec: FolderSpec | GlobSpec): Promise<string> {
-  const hash = createHash('sha256');
-  try {
+  const look = async (): Promise<string> => {
+    const hash = createHash('sha256');
     const { paths } = await findFiles(spec);
-    for (const path of paths) hash.update(`${path} ${await lookAtPath(path)}\n`);
+    for (const path of paths)
+      hash.update(`${path} ${await stat(path, { bigint: true }).then(stateOf, failureCode)}\n`);
     return hash.digest('base64url');
+  };
+  try {
+    const { dev } = await statInTime(startOf(spec));
+    return await fileCallsOf(dev).run(look, FILE_IDLE_MS_MAX);
   } catch (error) {
+    if (error instanceof SilentFileSystem) throw error;
     return error instanceof Error ? error.message : String(error);
   }
 }

@@ -14,6 +14,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LecternError } from '../base/errors.js';
+import { FileCalls } from '../base/files/file-calls.js';
 import { PathWatch, stateOf } from '../base/files/path-watch.js';
 import {
   STORE_CHUNK_BYTES,
@@ -22,7 +23,7 @@ import {
   STORE_REVISIONS_LISTED_MAX,
   STORE_SILENT_MS_MAX,
 } from '../base/limits.js';
-import { withinTime } from './silent-reads.js';
+import { silent } from './silent-reads.js';
 import {
   type IfMissing,
   NO_STORE,
@@ -33,11 +34,12 @@ import {
   UNUSABLE,
 } from './store.js';
 
-/** Digits of a revision in a file name. The first revision of a record is hundredths of a millisecond since 1970. */
+/** Digits of a revision in a file name. */
 const REVISION_DIGITS = 15;
 const REVISION = new RegExp(`^\\d{${REVISION_DIGITS}}$`);
-/** The last revision but one. No writer gets there before the year 2286. */
+/** The last revision but one. After the first revision, no writer gets there with 7 × 10¹⁴ writes. */
 const REVISION_MAX = 10 ** REVISION_DIGITS - 2;
+const FIRST_REVISION_MAX = 2 ** 48 - 1;
 /** This many revisions of a record stay, so that a slow reader still finds its file. */
 const REVISIONS_KEPT = 8;
 /** A record changes a few times a second, so a reader finds its file at once or with the next attempt. */
@@ -57,8 +59,9 @@ const WATCH_MS = 250;
  * by a hard link, which fails if the file exists. The folder of a new record is moved to its place with its first
  * revision, which fails if there is one. So one of two writers wins, without a lock and without comparing clocks.
  *
- * A removed record leaves no file. The revisions of a new record begin with the time, so they are others. So a writer
- * that was stopped meanwhile fails, however long: the revision that it wants to replace is missing.
+ * A removed record leaves no file. The revisions of a new record begin at a random number, so they are others. So a writer
+ * that was stopped meanwhile fails, however long: the revision that it wants to replace is missing. A time would not do,
+ * because clocks are set back.
  *
  * Other programs may write to the folder. So no link is followed and no pipe is waited for. A file that is not a
  * record is read as a record that no reader accepts.
@@ -71,7 +74,8 @@ export class FolderStore implements Store {
   readonly #folder: string;
   readonly #images: string;
   readonly #records: string;
-  readonly #calls: Calls;
+  readonly #calls: FileCalls;
+  readonly #silentMsMax: number;
 
   /**
    * @param options.isPrivate whether the folder must be of the own account, and not writable by others
@@ -91,7 +95,8 @@ export class FolderStore implements Store {
     this.#folder = folder;
     this.#images = join(folder, 'images');
     this.#records = join(folder, 'records');
-    this.#calls = new Calls(this.name, silentMsMax);
+    this.#calls = new FileCalls((msMax) => silent(this.name, msMax));
+    this.#silentMsMax = silentMsMax;
   }
 
   put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
@@ -103,13 +108,13 @@ export class FolderStore implements Store {
       try {
         const file = await this.#open(() => open(temporary, 'wx'));
         try {
-          for await (const chunk of chunks) await this.#calls.run(() => file.writeFile(chunk));
+          for await (const chunk of chunks) await this.#call(() => file.writeFile(chunk));
           // A slow disk takes long for this, and other calls must not wait for it.
           await file.sync();
         } finally {
-          await this.#calls.run(() => file.close());
+          await this.#call(() => file.close());
         }
-        await this.#calls.run(() => rename(temporary, path));
+        await this.#call(() => rename(temporary, path));
       } catch (error) {
         await this.#remove(temporary);
         throw error;
@@ -153,7 +158,7 @@ export class FolderStore implements Store {
   removeAbandoned(): Promise<void> {
     return this.#attempt(async () => {
       const isOld = async (path: string): Promise<boolean> => {
-        const status = await this.#calls.run(() => lstat(path)).catch(orNull(isAbsent));
+        const status = await this.#call(() => lstat(path)).catch(orNull(isAbsent));
         return status !== null && status.mtimeMs < Date.now() - TEMPORARY_MS_MAX;
       };
       for (const folder of [this.#images, this.#records]) {
@@ -194,10 +199,13 @@ export class FolderStore implements Store {
 
   watch(keys: readonly string[], onChange: () => void): { close(): void } {
     const look = async (): Promise<string> => {
-      const states = keys.map((key) =>
-        this.#calls.run(() => lstat(join(this.#records, key), { bigint: true })),
-      );
-      return (await Promise.all(states.map((state) => state.then(stateOf, String)))).join();
+      const states = keys.map((key) => this.#call(() => lstat(join(this.#records, key), { bigint: true })));
+      const failed = (error: unknown): string => {
+        // The store does not answer.
+        if (error instanceof LecternError) throw error;
+        return String(error);
+      };
+      return (await Promise.all(states.map((state) => state.then(stateOf, failed)))).join();
     };
     return new PathWatch(look, null, onChange, { pollMs: WATCH_MS, settleMs: 0 });
   }
@@ -212,7 +220,7 @@ export class FolderStore implements Store {
       const revision = revisions.at(-1);
       if (revision === undefined) return null;
       const path = this.#fileOf(key, revision);
-      const text = await this.#calls.run(() => recordIn(path)).catch(orNull(isAbsent));
+      const text = await this.#call(() => recordIn(path)).catch(orNull(isAbsent));
       if (text !== null) return { text, revision };
     }
     throw new Error(`the files of the record ${key} are listed, but cannot be opened`);
@@ -222,12 +230,12 @@ export class FolderStore implements Store {
   async #make(key: string, text: string): Promise<number | null> {
     const folder = join(this.#records, key);
     const temporary = temporaryOf(folder);
-    const revision = Date.now() * 100 + randomInt(100);
+    const revision = randomInt(1, FIRST_REVISION_MAX);
     await this.#makeFolder(this.#records);
     try {
-      await this.#calls.run(() => mkdir(temporary));
-      await this.#calls.run(() => writeFile(join(temporary, nameOf(revision)), text, { flush: true }));
-      await this.#calls.run(() => rename(temporary, folder));
+      await this.#call(() => mkdir(temporary));
+      await this.#call(() => writeFile(join(temporary, nameOf(revision)), text, { flush: true }));
+      await this.#call(() => rename(temporary, folder));
       return revision;
     } catch (error) {
       if (!IS_THERE.has(codeOf(error))) throw error;
@@ -244,8 +252,8 @@ export class FolderStore implements Store {
     const path = this.#fileOf(key, present + 1);
     const temporary = temporaryOf(join(this.#records, key));
     try {
-      await this.#calls.run(() => writeFile(temporary, text, { flag: 'wx', flush: true }));
-      await this.#calls.run(() => link(temporary, path));
+      await this.#call(() => writeFile(temporary, text, { flag: 'wx', flush: true }));
+      await this.#call(() => link(temporary, path));
     } catch (error) {
       // Without its folder, the record was removed meanwhile.
       if (isPresent(error) || isAbsent(error)) return null;
@@ -267,24 +275,24 @@ export class FolderStore implements Store {
   async #discard(path: string): Promise<void> {
     await this.#checkFolder(this.#records);
     const temporary = temporaryOf(path);
-    await this.#calls.run(() => rename(path, temporary)).catch(orNull(isAbsent));
+    await this.#call(() => rename(path, temporary)).catch(orNull(isAbsent));
     rm(temporary, { recursive: true, force: true }).catch(() => {});
   }
 
   /** A missing parent folder shows a mistyped path, or a share that is not mounted. */
   async #makeFolder(folder: string): Promise<void> {
     const parent = dirname(this.#folder);
-    const isThere = await this.#calls.run(() => stat(parent)).catch(orNull(isAbsent));
+    const isThere = await this.#call(() => stat(parent)).catch(orNull(isAbsent));
     if (isThere === null) throw new Error(`there is no folder ${parent}`);
     const mode = this.#isPrivate ? 0o700 : 0o777;
-    await this.#calls.run(() => mkdir(this.#folder, { recursive: true, mode }));
-    await this.#calls.run(() => mkdir(folder)).catch(orNull(isPresent));
+    await this.#call(() => mkdir(this.#folder, { recursive: true, mode }));
+    await this.#call(() => mkdir(folder)).catch(orNull(isPresent));
     await this.#checkFolder(folder);
   }
 
   /** A link could lead to files of others, which cleaning would delete. */
   async #checkFolder(folder: string): Promise<void> {
-    const status = await this.#calls.run(() => lstat(folder)).catch(orNull(isAbsent));
+    const status = await this.#call(() => lstat(folder)).catch(orNull(isAbsent));
     if (status !== null && !status.isDirectory())
       throw new Error(
         `${folder} is ${status.isSymbolicLink() ? 'a symbolic link' : 'a file'}; expected a folder`,
@@ -314,7 +322,7 @@ export class FolderStore implements Store {
 
   /** The names in a folder; empty if it is absent. Null if it is not a folder, or has more than `max`. */
   #names(folder: string, max: number): Promise<readonly string[] | null> {
-    return this.#calls.run(async () => {
+    return this.#call(async () => {
       const status = await lstat(folder).catch(orNull(isAbsent));
       if (status === null) return [];
       if (!status.isDirectory()) return null;
@@ -333,17 +341,22 @@ export class FolderStore implements Store {
 
   /** Null if there is no regular file. */
   async #sizeOf(path: string): Promise<number | null> {
-    const status = await this.#calls.run(() => lstat(path)).catch(orNull(isAbsent));
+    const status = await this.#call(() => lstat(path)).catch(orNull(isAbsent));
     return status?.isFile() === true ? status.size : null;
   }
 
   /** Links are not followed. A folder that another program made is removed, too. */
   #remove(path: string): Promise<void> {
-    return this.#calls.run(() => rm(path, { force: true, recursive: true }));
+    return this.#call(() => rm(path, { force: true, recursive: true }));
+  }
+
+  /** @param onLate gets the result of a call that returns too late */
+  #call<T>(call: () => Promise<T>, onLate?: (value: T) => void): Promise<T> {
+    return this.#calls.run(call, this.#silentMsMax, onLate);
   }
 
   #open(opening: () => Promise<FileHandle>): Promise<FileHandle> {
-    return this.#calls.run(opening, (late) => void late.close().catch(() => {}));
+    return this.#call(opening, (late) => void late.close().catch(() => {}));
   }
 
   async *#chunksOf(file: FileHandle): AsyncGenerator<Uint8Array> {
@@ -351,7 +364,7 @@ export class FolderStore implements Store {
       for (;;) {
         const memory = Buffer.allocUnsafe(STORE_CHUNK_BYTES);
         const { bytesRead } = await this.#attempt(() =>
-          this.#calls.run(() => file.read(memory, 0, memory.length, null)),
+          this.#call(() => file.read(memory, 0, memory.length, null)),
         );
         if (bytesRead === 0) return;
         yield memory.subarray(0, bytesRead);
@@ -368,7 +381,7 @@ export class FolderStore implements Store {
 
   /** Windows has no such modes. */
   async #checkPrivate(): Promise<void> {
-    const status = await this.#calls.run(() => stat(this.#folder)).catch(orNull(isAbsent));
+    const status = await this.#call(() => stat(this.#folder)).catch(orNull(isAbsent));
     const own = process.getuid?.() ?? status?.uid;
     if (status === null || (status.uid === own && (status.mode & 0o022) === 0)) return;
     const whose = status.uid === own ? 'other accounts may write to it' : 'it belongs to another account';
@@ -378,7 +391,7 @@ export class FolderStore implements Store {
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     try {
       // The folder itself may be the empty mount point of a share.
-      this.#mayMake ||= (await this.#calls.run(() => lstat(this.#records)).catch(orNull(isAbsent))) !== null;
+      this.#mayMake ||= (await this.#call(() => lstat(this.#records)).catch(orNull(isAbsent))) !== null;
       if (!this.#mayMake) throw new Error(NO_STORE);
       if (this.#isPrivate) await this.#checkPrivate();
       return await work();
@@ -387,41 +400,6 @@ export class FolderStore implements Store {
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new LecternError('store-unavailable', `the store ${this.name} failed: ${reason}`, { cause });
     }
-  }
-}
-
-/**
- * System calls, one at a time and each with a time limit. A call to a file system that hangs keeps one of the four
- * threads that a process has for files, so no second call is made meanwhile.
- */
-class Calls {
-  readonly #name: string;
-  readonly #silentMsMax: number;
-  readonly #waiting: (() => void)[] = [];
-  #isRunning = false;
-
-  constructor(name: string, silentMsMax: number) {
-    this.#name = name;
-    this.#silentMsMax = silentMsMax;
-  }
-
-  /** @throws LecternError `store-unavailable` if the call takes too long; `onLate` then gets its late result */
-  async run<T>(call: () => Promise<T>, onLate?: (value: T) => void): Promise<T> {
-    if (this.#isRunning) {
-      const turn = new Promise<void>((resolve) => this.#waiting.push(resolve));
-      await withinTime(turn, this.#name, this.#silentMsMax, () => this.#next());
-    }
-    this.#isRunning = true;
-    const running = call();
-    const next = (): void => this.#next();
-    running.then(next, next);
-    return withinTime(running, this.#name, this.#silentMsMax, onLate);
-  }
-
-  #next(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#isRunning = false;
-    else next();
   }
 }
 

@@ -1,9 +1,6 @@
 import { LecternError } from '../base/errors.js';
 import { STORE_SILENT_MS_MAX } from '../base/limits.js';
-import { monotonicMs } from '../base/model/clock.js';
-
-/** A timer this late shows that the process did not run. */
-const STALL_MS_MIN = 500;
+import { inTime } from '../base/model/clock.js';
 
 /**
  * Passes chunks on, and throws if none arrives for `silentMsMax`. A get from NATS never ends if chunks vanish
@@ -38,48 +35,25 @@ export async function* stopSilent(
 }
 
 /**
- * Throws `store-unavailable` if the promise does not settle in time. The time starts again if this process
- * itself was stopped, because an answer may wait in its socket.
+ * Throws `store-unavailable` if the promise does not settle in time; see {@link inTime}.
  *
- * @param onLate receives a value that arrives too late
  * @param closing aborted when the store is closed, which ends the wait
  */
 export async function withinTime<T>(
   promise: Promise<T>,
   name: string,
   msMax: number = STORE_SILENT_MS_MAX,
-  onLate: (value: T) => void = () => {},
-  closing: AbortSignal = new AbortController().signal,
+  onLate?: (value: T) => void,
+  closing?: AbortSignal,
 ): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  let isLate = false;
-  let close = (): void => {};
-  const silence = new Promise<never>((_, reject) => {
-    close = () => {
-      isLate = true;
-      reject(new LecternError('store-unavailable', `the store ${name} failed: it is closed`));
-    };
-    if (closing.aborted) return close();
-    closing.addEventListener('abort', close);
-    const wait = (): void => {
-      const beganMs = monotonicMs();
-      timer = setTimeout(() => {
-        if (monotonicMs() - beganMs > msMax + STALL_MS_MIN) return wait();
-        isLate = true;
-        const message = `the store ${name} has not answered for ${msMax / 1000} s`;
-        reject(new LecternError('store-unavailable', message));
-      }, msMax);
-    };
-    wait();
-  });
-  promise.then(
-    (value) => isLate && onLate(value),
-    () => {},
-  );
   try {
-    return await Promise.race([promise, silence]);
-  } finally {
-    clearTimeout(timer);
-    closing.removeEventListener('abort', close);
+    return await inTime(promise, msMax, () => silent(name, msMax), onLate, closing);
+  } catch (error) {
+    if (!closing?.aborted || error !== closing.reason) throw error;
+    throw new LecternError('store-unavailable', `the store ${name} failed: it is closed`);
   }
+}
+
+export function silent(name: string, msMax: number): LecternError {
+  return new LecternError('store-unavailable', `the store ${name} has not answered for ${msMax / 1000} s`);
 }

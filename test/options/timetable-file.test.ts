@@ -1,5 +1,6 @@
 /** What a timetable file may say, and the sentences on what it says wrongly. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import type { LecternError } from '../../src/base/errors.js';
@@ -386,6 +387,32 @@ test('what only the records prove wrong names its line of the file', async (t) =
     ].join('\n'),
   );
   t.match(image.summary.rejections, [{ detail: /^day "Oktober": .*; see when at [^ ]*t\.yaml:6:5$/ }]);
+});
+
+test('no call that blocks asks for the paths of sources: the main thread would wait for a file system that hangs', async (t) => {
+  const folder = t.testdir({
+    lessons: { 'a.csv': '' },
+    'b.csv': '',
+    't.yaml': 'sources: [{ from: lessons }, { from: b.csv }, { from: "*.ics" }]\n',
+  });
+  const { statSync } = fs;
+  const asked: string[] = [];
+  const told = (...args: Parameters<typeof statSync>) => {
+    asked.push(String(args[0]));
+    return statSync(...args);
+  };
+  Object.assign(fs, { statSync: told });
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    Object.assign(fs, { statSync });
+    syncBuiltinESMExports();
+  });
+  const { source } = await readTimetableFile(join(folder, 't.yaml'));
+  t.match(source, { specs: [{ kind: 'folder' }, { kind: 'file' }, { kind: 'glob' }] });
+  t.strictSame(
+    asked.filter((path) => path.startsWith(folder)),
+    [],
+  );
 });
 
 test('the schema and the page have each entry of the table', async (t) => {

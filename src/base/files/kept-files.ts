@@ -2,8 +2,8 @@
  * Folder base/files/. Small configuration files, read at the start and again when they change. This folder does not
  * know the meaning of the content.
  */
-import { statSync } from 'node:fs';
 import { LecternError } from '../errors.js';
+import { isNotRegular } from './file-calls.js';
 import { watchPath } from './path-watch.js';
 import { Retry } from './retry.js';
 
@@ -208,7 +208,8 @@ class FileReading {
     const { paths, isWatched = true, everyMs } = this.file;
     if (everyMs !== undefined) this.#timer = setInterval(() => void this.#read(true), everyMs).unref();
     const options = { pollMs: KEPT_FILE_POLL_MS, settleMs: KEPT_FILE_SETTLE_MS };
-    const watched = isWatched ? paths.filter(isNoPipe) : [];
+    // A pipe can be read only once.
+    const watched = isWatched ? paths.filter((path) => !isNotRegular(path)) : [];
     this.#watches = watched.map((path) => watchPath(path, () => void this.again(), options));
   }
 
@@ -236,9 +237,4 @@ class FileReading {
     const { kind, paths } = this.file;
     this.#tell({ kind, paths, error });
   }
-}
-
-/** Whether a path is no pipe. Pipes are not watched, because they can be read only once. */
-function isNoPipe(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() !== false;
 }

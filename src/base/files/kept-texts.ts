@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { isNotRegular } from './file-calls.js';
 import type { FileKind, KeptFile, Take } from './kept-files.js';
 import { readTextFile, readTextFileNow, type TextFileOptions } from './text-file.js';
 
@@ -21,8 +21,8 @@ export function keptTexts(
   async function read(file: KeptText): Promise<string> {
     const known = pipes.get(file.path);
     if (known !== undefined) return known;
-    // Only at the start: later this call could hang with the file system, and pipes are given at the start.
-    const isPipe = taken === null && statSync(file.path, { throwIfNoEntry: false })?.isFile() === false;
+    // Pipes are given at the start.
+    const isPipe = taken === null && isNotRegular(file.path);
     const text = await readTextFile(file.path, file);
     if (isPipe) pipes.set(file.path, text);
     return text;

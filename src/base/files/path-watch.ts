@@ -1,6 +1,5 @@
-import { statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { FILE_POLL_MS } from '../limits.js';
+import { SilentFileSystem, statInTime, statNow } from './file-calls.js';
 
 /** A changed file must stay unchanged this long before it is read. Writers flush more often. */
 const FILE_SETTLE_MS = 200;
@@ -12,9 +11,14 @@ export interface WatchOptions {
   readonly pollMs?: number;
   /** How long a file must stay unchanged before its change is reported. Default FILE_SETTLE_MS. */
   readonly settleMs?: number;
+  /** The longest time of a check. Default LOOK_MS_MAX. */
+  readonly lookMsMax?: number;
 }
 
-/** Polls, because system notifications follow inodes instead of paths, and network file systems send none. */
+/**
+ * Polls, because system notifications follow inodes instead of paths, and network file systems send none. A check that
+ * fails is a change, so that whoever reads the file finds the reason and tells it; the next success is another change.
+ */
 export class PathWatch {
   readonly ready: Promise<unknown>;
   readonly #look: () => Promise<string>;
@@ -26,7 +30,10 @@ export class PathWatch {
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param state the present state; null: read it first */
+  /**
+   * @param look gives the present state; must end in time, and rejects if it cannot tell
+   * @param state the present state; null: read it first
+   */
   constructor(
     look: () => Promise<string>,
     state: string | null,
@@ -50,12 +57,18 @@ export class PathWatch {
 
   async #lookAgain(): Promise<void> {
     const beganMs = performance.now();
-    const state = await this.#look();
+    let tookMs = 0;
+    let state: string;
+    try {
+      state = await this.#look();
+      tookMs = performance.now() - beganMs;
+    } catch (error) {
+      state = String(error);
+    }
     if (this.#isClosed) return;
     const isSettled = state === this.#found && state !== this.#known && this.#known !== null;
     if (isSettled || this.#known === null) this.#known = state;
     this.#found = state;
-    const tookMs = performance.now() - beganMs;
     const pauseMs = state === this.#known ? this.#pollMs : this.#settleMs;
     this.#lookIn(Math.max(pauseMs, LOOK_PAUSE_FACTOR * tookMs));
     if (isSettled) this.#onChange();
@@ -68,19 +81,20 @@ export class PathWatch {
 
 /** Calls back when the file at a path has changed and settled, compared with its state now. */
 export function watchPath(path: string, onChange: () => void, options: WatchOptions = {}): PathWatch {
-  return new PathWatch(() => lookAtPath(path), stateNow(path), onChange, options);
+  return new PathWatch(() => lookAtPath(path, options.lookMsMax), stateNow(path), onChange, options);
 }
 
-/** The state of a file; if there is none, the code of the fault. */
-export function lookAtPath(path: string): Promise<string> {
-  return stat(path, { bigint: true }).then(stateOf, failureCode);
+/** The state of a file; if there is none, the code of the fault. Rejects if its file system does not answer. */
+function lookAtPath(path: string, msMax?: number): Promise<string> {
+  return statInTime(path, msMax).then(stateOf, failureCode);
 }
 
 function stateNow(path: string): string {
   try {
-    return stateOf(statSync(path, { bigint: true }));
+    const state = statNow(path);
+    return state === null ? 'ENOENT' : stateOf(state);
   } catch (error) {
-    return failureCode(error);
+    return error instanceof SilentFileSystem ? String(error) : failureCode(error);
   }
 }
 
@@ -89,6 +103,8 @@ export function stateOf(status: { dev: bigint; ino: bigint; size: bigint; mtimeN
   return `${status.dev}-${status.ino}-${status.size}-${status.mtimeNs}`;
 }
 
-function failureCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+/** The code of an error of the system. Other errors are thrown. */
+export function failureCode(error: unknown): string {
+  if (error instanceof Error && 'code' in error) return String(error.code);
+  throw error;
 }

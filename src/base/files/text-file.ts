@@ -1,10 +1,11 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { addAbortSignal, type Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
 import { fileFault, LecternError, type LecternErrorCode } from '../errors.js';
-import { TEXT_FILE_MS_MAX } from '../limits.js';
+import { LOOK_MS_MAX, TEXT_FILE_MS_MAX } from '../limits.js';
+import { inTime } from '../model/clock.js';
+import { fileCallsOf, statInTime } from './file-calls.js';
 
 export interface TextFileOptions {
   /** The name in messages, such as `key set /etc/keys.json`. */
@@ -18,37 +19,20 @@ export interface TextFileOptions {
   readonly isRegular?: boolean;
 }
 
-/**
- * Paths whose read was given up and has not ended. A system call that hangs keeps one of the four threads that a process
- * has for files, so a file that is read again and again must not take another.
- */
-const hanging = new Set<string>();
-
 /** Reads a small UTF-8 file, a device, or a pipe with a writer (a shell's `<(command)`). Removes a byte order mark. */
 export async function readTextFile(path: string, options: TextFileOptions): Promise<string> {
-  const { name, code, msMax = TEXT_FILE_MS_MAX } = options;
-  if (hanging.has(path))
-    throw new LecternError(code, `${name} is not read again yet: its file system hangs in an earlier read`);
-  const waiting = new AbortController();
-  const reading = readBytes(path, options, waiting.signal);
-  const tooLong = delay(msMax, undefined, { signal: waiting.signal }).then(() => {
-    hanging.add(path);
-    const ended = (): void => void hanging.delete(path);
-    reading.then(ended, ended);
-    throw new LecternError(
-      code,
-      `${name} was not read within ${msMax / 1000} s: nothing writes to it, or its file system hangs`,
-    );
-  });
+  const { name, code, msMax = TEXT_FILE_MS_MAX, isRegular = false } = options;
   try {
-    const bytes = await Promise.race([reading, tooLong]);
+    const status = await statInTime(path, Math.min(msMax, LOOK_MS_MAX));
+    if (isRegular && !status.isFile() && !status.isDirectory()) throw notRegular(options);
+    if (status.isSocket()) throw new LecternError(code, `${name} is a socket; expected a file`);
+    const bytes = status.isFIFO()
+      ? await readPipe(path, options, msMax)
+      : await fileCallsOf(status.dev).run(() => readBytes(path, options), msMax);
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
     if (cause instanceof LecternError) throw cause;
     throw new LecternError(code, `${name} cannot be read: ${fileFault(cause)}`, { cause });
-  } finally {
-    waiting.abort();
-    tooLong.catch(() => {});
   }
 }
 
@@ -76,12 +60,8 @@ function notRegular({ name, code }: TextFileOptions): LecternError {
   return new LecternError(code, `${name} is not a regular file; expected one`);
 }
 
-async function readBytes(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
-  const { name, bytesMax, code, isRegular = false } = options;
-  const status = await stat(path);
-  if (isRegular && !status.isFile() && !status.isDirectory()) throw notRegular(options);
-  if (status.isFIFO()) return readPipe(path, options, signal);
-  if (status.isSocket()) throw new LecternError(code, `${name} is a socket; expected a file`);
+async function readBytes(path: string, options: TextFileOptions): Promise<Buffer> {
+  const { name, bytesMax, code } = options;
   // Opening must not wait, because a pipe may have replaced the file.
   const file = await open(path, WITHOUT_WAITING);
   try {
@@ -101,7 +81,8 @@ async function readBytes(path: string, options: TextFileOptions, signal: AbortSi
  * A blocking open or read of a pipe could wait for a writer forever. With O_NONBLOCK, a pipe without a writer
  * looks like a pipe that has ended. A pipe with a writer is polled, so that reading can stop.
  */
-async function readPipe(path: string, options: TextFileOptions, signal: AbortSignal): Promise<Buffer> {
+async function readPipe(path: string, options: TextFileOptions, msMax: number): Promise<Buffer> {
+  const { code, name } = options;
   const fd = openSync(path, WITHOUT_WAITING);
   const first = Buffer.allocUnsafe(64 * 1024);
   let bytesRead = 0;
@@ -109,15 +90,18 @@ async function readPipe(path: string, options: TextFileOptions, signal: AbortSig
     bytesRead = readSync(fd, first);
     if (bytesRead === 0) {
       closeSync(fd);
-      const { code, name } = options;
       throw new LecternError(code, `${name} is a pipe without a writer; expected a file`);
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
   }
-  const socket = addAbortSignal(signal, new Socket({ fd, readable: true, writable: false }));
+  const socket = new Socket({ fd, readable: true, writable: false });
   if (bytesRead > 0) socket.unshift(first.subarray(0, bytesRead));
-  return readAll(socket, options);
+  const tooLong = (): Error => {
+    socket.destroy();
+    return new LecternError(code, `${name} was not read within ${msMax / 1000} s: nothing writes to it`);
+  };
+  return inTime(readAll(socket, options), msMax, tooLong);
 }
 
 async function readAll(stream: Readable, { name, bytesMax, code }: TextFileOptions): Promise<Buffer> {

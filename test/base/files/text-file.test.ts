@@ -100,7 +100,7 @@ test('a pipe whose writer sends nothing is given up', { skip: process.platform =
   const options = { name: 'the secret', bytesMax: BYTES_MAX, code: 'key-invalid', msMax: 200 } as const;
   await t.rejects(readTextFile(path, options), {
     code: 'key-invalid',
-    message: 'the secret was not read within 0.2 s: nothing writes to it, or its file system hangs',
+    message: 'the secret was not read within 0.2 s: nothing writes to it',
   });
 });
 
@@ -123,9 +123,10 @@ test('a file system that hangs keeps one thread, however often the file is read,
     syncBuiltinESMExports();
   });
   const options = { name: 'the secret', bytesMax: BYTES_MAX, code: 'key-invalid', msMax: 20 } as const;
-  await t.rejects(readTextFile(path, options), { message: /^the secret was not read within 0.02 s/ });
   for (let n = 0; n < 3; n++)
-    await t.rejects(readTextFile(path, options), { message: /its file system hangs in an earlier read$/ });
+    await t.rejects(readTextFile(path, options), {
+      message: 'the secret cannot be read: its file system does not answer',
+    });
   t.equal(calls, 1);
   goOn();
   await until(

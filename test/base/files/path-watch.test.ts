@@ -1,0 +1,143 @@
+/** Watched files on a file system that hangs: a call to it opens a pipe without a writer, and so keeps a thread of the process. */
+import { execFileSync } from 'node:child_process';
+import fs, { closeSync, constants, mkdirSync, openSync, promises, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import { type Test, test } from 'tap';
+import { KeptFiles } from '../../../src/base/files/kept-files.js';
+import { keptTexts } from '../../../src/base/files/kept-texts.js';
+import { watchPath } from '../../../src/base/files/path-watch.js';
+import { readTextFile } from '../../../src/base/files/text-file.js';
+import { sourceOfSpec } from '../../../src/source/spec.js';
+import { until } from '../../waiting/until.js';
+import { testFolder } from './test-folder.js';
+
+const QUICK = { pollMs: 10, settleMs: 5, lookMsMax: 100 } as const;
+
+/** A folder that is a file system of its own, and its calls. */
+function shareThatHangs(t: Test) {
+  const folder = testFolder(t);
+  const path = join(folder, 'share');
+  mkdirSync(path);
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const [{ stat }, { statSync }] = [promises, fs];
+  const state = { isDown: false, calls: 0, callsMax: 0 };
+  const isOn = (at: unknown): boolean => String(at).startsWith(path);
+  promises.stat = (async (...args: Parameters<typeof stat>) => {
+    if (isOn(args[0]) && state.isDown) {
+      state.callsMax = Math.max(state.callsMax, ++state.calls);
+      const file = await promises.open(pipe, 'r');
+      await file.close();
+      state.calls--;
+    }
+    const status = await stat(...args);
+    return isOn(args[0]) ? Object.assign(status, { dev: 1n }) : status;
+  }) as typeof stat;
+  const statNow = (...args: Parameters<typeof statSync>) => {
+    const status = statSync(...args);
+    return isOn(args[0]) && status ? Object.assign(status, { dev: 1n }) : status;
+  };
+  Object.assign(fs, { statSync: statNow });
+  syncBuiltinESMExports();
+  const up = async (): Promise<void> => {
+    state.isDown = false;
+    while (state.calls > 0) {
+      // Opening fails as long as no reader waits.
+      try {
+        closeSync(openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK));
+      } catch {}
+      await new Promise(setImmediate);
+    }
+  };
+  t.teardown(async () => {
+    await up();
+    Object.assign(promises, { stat });
+    Object.assign(fs, { statSync });
+    syncBuiltinESMExports();
+  });
+  return { folder, path, state, up };
+}
+
+test('watched files on a file system that hangs take one thread, are told once, and are watched again when it answers', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const share = shareThatHangs(t);
+  const told = new Map<string, number>();
+  const watch = (path: string): void => {
+    const watched = watchPath(path, () => told.set(path, (told.get(path) ?? 0) + 1), QUICK);
+    t.teardown(() => watched.close());
+  };
+  const paths = Array.from({ length: 6 }, (_, n) => join(share.path, `file-${n}`));
+  for (const path of paths) {
+    writeFileSync(path, 'first');
+    // Reading finds out which file system the path is of.
+    await readTextFile(path, { name: path, bytesMax: 10, code: 'key-invalid' });
+    watch(path);
+  }
+  const other = join(share.folder, 'other');
+  writeFileSync(other, 'first');
+  watch(other);
+  share.state.isDown = true;
+  await until(() => share.state.calls > 0);
+  writeFileSync(other, 'second');
+  await until(() => told.get(other) === 1);
+  await until(() => told.size === 7);
+  await t.rejects(readTextFile(paths[0] as string, { name: 'it', bytesMax: 10, code: 'key-invalid' }), {
+    message: 'it cannot be read: its file system does not answer',
+  });
+  t.equal(share.state.callsMax, 1);
+  t.strictSame([...told.values()], Array(7).fill(1), 'each is told once');
+  writeFileSync(paths[3] as string, 'a change meanwhile');
+  await share.up();
+  await until(() => paths.every((path) => told.get(path) === 2));
+  writeFileSync(paths[5] as string, 'a later change');
+  await until(() => told.get(paths[5] as string) === 3);
+});
+
+test('of many parts of a source on a file system that hangs, one waits in the system', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const share = shareThatHangs(t);
+  const specs = Array.from({ length: 6 }, (_, n) => {
+    const path = join(share.path, `part-${n}.csv`);
+    writeFileSync(path, '');
+    return { kind: 'file', path, isPipe: false, idleMsMax: 100, totalMsMax: 200 } as const;
+  });
+  share.state.isDown = true;
+  const source = sourceOfSpec({ kind: 'merged', specs });
+  await t.rejects(source.load(null as never), { code: 'source-unreadable' });
+  t.equal(share.state.callsMax, 1);
+});
+
+test('a file of the configuration whose file system hangs is told once, and again when it can be read', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const share = shareThatHangs(t);
+  const path = join(share.path, 'revocations');
+  writeFileSync(path, 'first');
+  const taken: string[] = [];
+  const file = keptTexts(
+    'feed-revocations',
+    [{ path, name: 'the file', bytesMax: 10, code: 'key-invalid' }],
+    ([text = '']) =>
+      () =>
+        taken.push(text),
+  );
+  const files = new KeptFiles();
+  const told: (string | undefined)[] = [];
+  const group = files.keep([file], ({ error }) => told.push(error?.message));
+  t.teardown(() => group.close());
+  await group.open();
+  // Another file of the same file system, so that the test need not wait for a check of the usual length.
+  const other = watchPath(path, () => {}, QUICK);
+  t.teardown(() => other.close());
+  share.state.isDown = true;
+  await until(() => told.length > 0);
+  writeFileSync(path, 'second');
+  await share.up();
+  await until(() => taken.length === 2);
+  t.strictSame(told, ['the file cannot be read: its file system does not answer', undefined]);
+  t.strictSame(taken, ['first', 'second']);
+  t.equal(share.state.callsMax, 1);
+});
