@@ -1,26 +1,32 @@
 /**
  * What the pages cost a browser: processor time of the page's thread, from a click until the view has been painted.
  *
- *     npm run bench:pages [-- --runs 5 --profile <folder>]
+ *     npm run bench:pages [-- --runs 5 --before <folder> --profile <folder>]
  *
  * A week of 600 lessons and a day of 500 rooms, in Chromium, on the built package. "Slowed" is the time on the clock
  * with the processor slowed four times by Chromium; it needs an idle machine. Figures are medians, with the smallest
- * and the largest in parentheses.
+ * and the largest in parentheses. With `--before`, another build is measured by turns with this one.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
-import { startService } from '../../dist/app/service.js';
 import { readOptions } from '../options.mjs';
 
 const HELP = `npm run bench:pages -- [options]
 
   --runs <n>          pages for each measurement, 5 by default
+  --before <folder>   a checkout that was built: its pages are measured, too
   --profile <folder>  writes a profile of each measurement there (.cpuprofile), instead of measuring
 `;
-const { runs: runsText, profile } = readOptions(HELP, {
+const {
+  runs: runsText,
+  before,
+  profile,
+} = readOptions(HELP, {
   runs: { type: 'string', default: '5' },
+  before: { type: 'string' },
   profile: { type: 'string' },
 });
 const runs = Number(runsText);
@@ -72,8 +78,16 @@ writeFileSync(
     .map((row) => JSON.stringify(row))
     .join('\n'),
 );
-const service = await startService({ source, dev: true, port: 0 });
-await service.ready;
+const services = [];
+for (const checkout of [
+  ...(before === undefined ? [] : [resolve(before)]),
+  resolve(import.meta.dirname, '../..'),
+]) {
+  const { startService } = await import(pathToFileURL(join(checkout, 'dist/app/service.js')).href);
+  const service = await startService({ source, dev: true, port: 0 });
+  await service.ready;
+  services.push(service);
+}
 const browser = await chromium.launchPersistentContext(join(folder, 'browser'), {
   executablePath: process.env.LECTERN_CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],
@@ -128,6 +142,14 @@ const STEPS = [
     shown: '.body[aria-busy="false"] .bar-lesson',
   },
   {
+    name: `a day of ${ROOMS} rooms at first, pointed at before`,
+    from: '?of=group:G1',
+    ready: '.box',
+    isPointedAt: true,
+    click: '.views a[href*="view=free"]',
+    shown: '.body[aria-busy="false"] .bar-lesson',
+  },
+  {
     name: 'another day of these rooms',
     from: '?view=free&hour=10:00',
     ready: '.bar-lesson',
@@ -151,13 +173,14 @@ function threadMs(events) {
   return sum / 1000;
 }
 
-async function measure(step, rate) {
+async function measure(service, step, rate) {
   const page = await browser.newPage();
   await page.addInitScript({ content: WATCH });
   await page.goto(`${service.baseUrl}/view${step.from}`);
   await step.prepare?.(page);
   await page.locator(step.ready).first().waitFor();
-  // The weeks before and after are read in advance.
+  if (step.isPointedAt) await page.hover(step.click);
+  // The weeks before and after are read in advance, and what is pointed at.
   await page.waitForTimeout(SETTLED_MS);
   const session = await page.context().newCDPSession(page);
   const events = [];
@@ -200,20 +223,24 @@ const median = (values) => {
 };
 
 try {
-  console.log('| view | thread, ms | slowed four times, on the clock |');
-  console.log('|---|---|---|');
+  const names = services.length > 1 ? ['thread before, ms', 'thread, ms'] : ['thread, ms'];
+  const slowedNames = services.length > 1 ? ['slowed four times before', 'slowed'] : ['slowed four times'];
+  const heads = ['view', ...names, ...slowedNames.map((name) => `${name}, on the clock`)];
+  console.log(`| ${heads.join(' | ')} |\n|${'---|'.repeat(heads.length)}`);
   for (const step of STEPS) {
-    const found = [];
-    const slowed = [];
+    const found = services.map(() => []);
+    const slowed = services.map(() => []);
     for (let run = 0; run < (profile === undefined ? runs : 1); run++) {
-      found.push(await measure(step, 1));
-      if (profile === undefined) slowed.push((await measure(step, 4)).clockMs);
+      for (const [n, service] of services.entries()) {
+        found[n].push((await measure(service, step, 1)).ms);
+        if (profile === undefined) slowed[n].push((await measure(service, step, 4)).clockMs);
+      }
     }
-    const cells = [median(found.map(({ ms }) => ms)), slowed.length > 0 ? median(slowed) : '–'];
+    const cells = [...found, ...slowed].map((values) => (values.length > 0 ? median(values) : '–'));
     console.log(`| ${[step.name, ...cells].join(' | ')} |`);
   }
 } finally {
   await browser.close();
-  await service.close();
+  for (const service of services) await service.close();
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }
