@@ -9,12 +9,20 @@ import { lazy } from './parts.js';
 import { say } from './speak.js';
 import { Settings, Status } from './status.js';
 import { address, announcement, go, link, move, open } from './store.js';
+import { LessonPanel } from './views/body.js';
 import { FeedView } from './views/feed-view.js';
 import { TimetableView } from './views/timetable.js';
 import { TokenForm } from './views/token-form.js';
 import { DevelopmentWarning } from './warning.js';
 
-const FreeRooms = lazy(() => import('./views/free-rooms.js').then((view) => view.FreeRooms));
+const readFreeRooms = () => import('./views/free-rooms.js');
+const FreeRooms = lazy(() => readFreeRooms().then((view) => view.FreeRooms));
+/** Its data is read when the link is pointed at or has the focus, before the click. */
+const prepareFreeRooms = () =>
+  void readFreeRooms().then(
+    (view) => view.prepareFreeRooms(),
+    () => {},
+  );
 const Clashes = lazy(() => import('./views/clashes.js').then((view) => view.Clashes));
 const Usage = lazy(() => import('./views/usage.js').then((view) => view.Usage));
 const Changes = lazy(() => import('./views/changes.js').then((view) => view.Changes));
@@ -108,14 +116,19 @@ function Views(): JSX.Element {
   }, [view]);
   useEffect(() => {
     const timer = setTimeout(() => {
-      for (const each of [FreeRooms, Clashes, Usage, Changes]) each.load().catch(() => {});
+      for (const each of [LessonPanel, FreeRooms, Clashes, Usage, Changes]) each.load().catch(() => {});
     }, LOAD_VIEWS_MS);
     return () => clearTimeout(timer);
   }, []);
   return (
     <nav class="views" aria-label={say('views')} ref={place}>
       {views.map(([name, label, isHere]) => (
-        <a key={name} {...link({ view: name, open: null })} aria-current={isHere ? 'page' : undefined}>
+        <a
+          key={name}
+          {...link({ view: name, open: null })}
+          aria-current={isHere ? 'page' : undefined}
+          {...(name === 'free' && { onPointerEnter: prepareFreeRooms, onFocus: prepareFreeRooms })}
+        >
           {label}
         </a>
       ))}

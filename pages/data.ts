@@ -138,9 +138,10 @@ export interface Loaded<T> {
 const results = new Map<string, { readonly revision: number; readonly data: unknown }>();
 const RESULTS_MAX = 40;
 
-function remember(key: string, data: unknown): void {
+/** @param at the revision at which reading began */
+function remember(key: string, data: unknown, at: number): void {
   results.delete(key);
-  results.set(key, { revision: revision.peek(), data });
+  results.set(key, { revision: at, data });
   const [oldest] = results.keys();
   if (results.size > RESULTS_MAX && oldest !== undefined) results.delete(oldest);
 }
@@ -161,10 +162,10 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
     if (key === null || tokenNow === null) return;
     if (results.get(key)?.revision === now) return;
     const abort = new AbortController();
-    reading(() => latest.current(abort.signal)).then(
+    readOnce(key, () => reading(() => latest.current(abort.signal))).then(
       (data) => {
         if (abort.signal.aborted) return;
-        remember(key, data);
+        remember(key, data, now);
         setState({ key, data, error: null });
       },
       (error: unknown) => {
@@ -193,16 +194,32 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
   return { data: error === null ? state.data : null, error, isLoading: key !== null && error === null };
 }
 
+/** What is being read in advance. It settles when the result is there, or failed. */
+const inAdvance = new Map<string, Promise<void>>();
+
+/** Waits for what is already being read in advance, and reads if that failed. */
+async function readOnce<T>(key: string, load: () => Promise<T>): Promise<T> {
+  await inAdvance.get(key);
+  const known = results.get(key);
+  return known?.revision === revision.peek() ? (known.data as T) : load();
+}
+
 /** Reads in advance what is probably asked for next. Failures are told when it is asked for. */
 export async function prefetch<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): Promise<void> {
-  if (results.get(key)?.revision === revision.peek() || token.peek() === null || signal.aborted) return;
-  try {
-    remember(key, await load(signal));
-  } catch {}
+  const at = revision.peek();
+  const isKnown = results.get(key)?.revision === at || inAdvance.has(key);
+  if (isKnown || token.peek() === null || signal?.aborted) return;
+  const read = load(signal ?? new AbortController().signal).then(
+    (data) => remember(key, data, at),
+    () => {},
+  );
+  inAdvance.set(key, read);
+  await read;
+  inAdvance.delete(key);
 }
 
 export interface Names {

@@ -174,8 +174,8 @@ export function Find(): JSX.Element {
               onClick={(event) => take(hit, event.shiftKey)}
             >
               <Icon name={hit.kind} />
-              <span class="found-name">
-                <bdi>{hit.kind === 'me' ? say('myTimetable') : hit.name}</bdi>
+              <span class="found-name" dir="auto">
+                {hit.kind === 'me' ? say('myTimetable') : hit.name}
               </span>
               <span class="found-kind">{kindWord(hit.kind)}</span>
               {hit.events !== null && (

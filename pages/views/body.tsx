@@ -6,14 +6,15 @@ import type { ClashIndex } from '../clash.js';
 import { clashesOfLesson } from '../clash.js';
 import { colourOf } from '../data.js';
 import { isWithin, type Lesson } from '../lessons.js';
-import { aboutOf, CloseButton, Icon } from '../parts.js';
+import { aboutOf, CloseButton, Icon, lazy } from '../parts.js';
 import { say, sayDate, sayTime, sayTimes } from '../speak.js';
 import { address, go, isNarrow, isPrinting, now, open, today, windowOf, zone } from '../store.js';
 import { wallTime } from '../time.js';
 import { Days } from './grid.js';
 import { LessonList } from './list.js';
 import { Month } from './month.js';
-import { LessonPanel } from './panel.js';
+
+export const LessonPanel = lazy(() => import('./panel.js').then((view) => view.LessonPanel));
 
 export interface ShownTimetable {
   readonly key: string;
@@ -110,18 +111,12 @@ function NowAndNext({ shown, from, days }: Pick<BodyProps, 'shown' | 'from' | 'd
       data-kind={colourOf(lesson.kind)}
       onClick={() => open(lesson.id)}
     >
-      <strong>
-        <bdi>{titleOf(lesson)}</bdi>
-      </strong>{' '}
+      <strong dir="auto">{titleOf(lesson)}</strong>{' '}
       <span>
         {isNow ? say('until', { time: sayTime(lesson.end) }) : sayStart(lesson)}
-        {lesson.rooms[0] !== undefined && (
-          <>
-            {' · '}
-            <bdi>{lesson.rooms[0].name}</bdi>
-          </>
-        )}
-      </span>
+        {lesson.rooms[0] !== undefined && ' ·'}
+      </span>{' '}
+      <bdi>{lesson.rooms[0]?.name}</bdi>
     </button>
   );
   return (

@@ -3,7 +3,7 @@ import type { FreeEntry, TimetableEvent } from 'lectern/client';
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { TARGETS_MAX } from '../address.js';
-import { client, colourOf, noteVersion, readNames, rowOf, shortId, useLoaded } from '../data.js';
+import { client, colourOf, noteVersion, prefetch, readNames, rowOf, shortId, useLoaded } from '../data.js';
 import { dayOf, type Lesson, lessonsOf } from '../lessons.js';
 import { Icon, Loading, Problem } from '../parts.js';
 import { say, sayHour, sayNumber, sayTime, sayTimes } from '../speak.js';
@@ -113,11 +113,25 @@ async function readDay(date: string, count: number, signal: AbortSignal): Promis
   return { ...known, free: seats ? [...free.data].sort((a, b) => size(a) - size(b)) : free.data };
 }
 
+function dayKey(): string {
+  const { minute, minutes, weeks } = wantedTime();
+  const { building, seats } = address.value.more;
+  return `free ${shownDate.value} ${zone.value} ${minute} ${minutes} ${weeks} ${building} ${seats}`;
+}
+
+/** Reads what the view will show, with the lessons of the rooms in sight. */
+export function prepareFreeRooms(): void {
+  void prefetch(dayKey(), async (signal) => {
+    const day = await readDay(shownDate.peek(), ROOMS_AT_FIRST, signal);
+    for (const { id } of day.rooms.slice(0, ROOMS_AT_FIRST)) day.lessonsIn(id);
+    return day;
+  });
+}
+
 export function FreeRooms(): JSX.Element {
   const date = shownDate.value;
-  const { more } = address.value;
   const { minute, minutes, weeks } = wantedTime();
-  const key = `free ${date} ${zone.value} ${minute} ${minutes} ${weeks} ${more.building} ${more.seats}`;
+  const key = dayKey();
   const [count, setCount] = useState(ROOMS_AT_FIRST);
   const { data, error, isLoading } = useLoaded(key, (signal) => readDay(date, count, signal));
   const rest = useRest(data !== null && !isLoading && !data.isWhole ? date : null);
@@ -204,7 +218,7 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
 
 function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Element {
   const [isAll, setAll] = useState(false);
-  const shown = isAll ? free : free.slice(0, FREE_AT_FIRST);
+  const shown = isAll || isPrinting.value ? free : free.slice(0, FREE_AT_FIRST);
   const until = ({ freeUntil }: FreeEntry): string => {
     if (freeUntil === null) return say('freeOpen');
     const instant = Date.parse(freeUntil);
@@ -226,12 +240,13 @@ function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Elemen
               }
             >
               <strong dir="auto">{entry.name ?? shortId(entry.id ?? '')}</strong>
-              <span>{until(entry)}</span>
+              {until(entry)}
               {(entry.capacity ?? null) !== null && (
-                <span>
+                <>
+                  <br />
                   {say('seatCount', { n: entry.capacity ?? 0 })}
                   {entry.building ? ` · ${entry.building}` : ''}
-                </span>
+                </>
               )}
             </button>
           </li>

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ClashIndex, isClashing } from '../clash.js';
 import { colourOf, fresh } from '../data.js';
 import { type Box, layOut } from '../layout.js';
-import { dayOf, type Lesson, type Span } from '../lessons.js';
+import { type Day, dayOf, type Lesson, type Span } from '../lessons.js';
 import { aboutOf } from '../parts.js';
 import { say, sayDate, sayDay, sayHour, sayTimes } from '../speak.js';
 import { address, go, link, now, open, shownDate, today, zone } from '../store.js';
@@ -234,24 +234,74 @@ function LongLessons({ columns }: { readonly columns: readonly DayColumn[] }): J
   );
 }
 
+/** 0 before the first grid. */
+let lastColumnsMax = 0;
+const boxesKnown = new WeakMap<Day, { readonly columnsMax: number; readonly boxes: readonly Box[] }>();
+
+function boxesOf(day: Day, columnsMax: number): readonly Box[] {
+  lastColumnsMax = columnsMax;
+  let known = boxesKnown.get(day);
+  if (known?.columnsMax !== columnsMax) {
+    known = { columnsMax, boxes: layOut(day.spans, columnsMax, MINUTES_MIN) };
+    boxesKnown.set(day, known);
+  }
+  return known.boxes;
+}
+
+/** Makes what a grid as wide as the last will show. */
+export function prepareDay(day: Day): void {
+  if (lastColumnsMax > 0) boxesOf(day, lastColumnsMax);
+  for (const { start, end } of day.lessons) sayTimes(start, end);
+}
+
+/** A box that is rendered only if it looks different. */
+interface Drawing {
+  readonly id: string;
+  readonly box: Box;
+  readonly style: string;
+  /** All that it shows. */
+  readonly look: string;
+  /** @param slot tells which lessons it has when it is clicked */
+  readonly render: (slot: Slot) => JSX.Element;
+}
+
+interface Slot extends Drawing {
+  readonly key: number;
+  element: JSX.Element | null;
+}
+
 /**
- * Numbers for keys: one stays with what is shown further on, so that the focus stays; those of what went are given to
- * what came, so that its elements are used again.
+ * A slot stays with what is shown further on, so that the focus stays. The others are given to what looks the same, as
+ * most lessons of the next week do, so that it is not rendered again. The elements of the rest are used again, too.
  */
-function useSlots(ids: readonly string[]): readonly number[] {
-  const last = useRef<ReadonlyMap<string, number>>(new Map());
-  const stay = ids.flatMap((id) => last.current.get(id) ?? []);
-  const taken = new Set(stay);
+function useSlots(drawings: readonly Drawing[]): readonly Slot[] {
+  const last = useRef<readonly Slot[]>([]);
+  const taken = new Set<number>();
+  const slots: Slot[] = [];
+  for (const by of ['id', 'look'] as const) {
+    const known = new Map(last.current.map((slot) => [slot[by], slot]));
+    drawings.forEach((drawing, n) => {
+      const slot = known.get(drawing[by]);
+      if (slots[n] !== undefined || slot === undefined || taken.has(slot.key)) return;
+      taken.add(slot.key);
+      slots[n] = slot;
+    });
+  }
   let free = 0;
-  const slots = ids.map((id) => {
-    const known = last.current.get(id);
-    if (known !== undefined) return known;
+  last.current = drawings.map((drawing, n) => {
+    const known = slots[n];
+    if (known?.look === drawing.look) return Object.assign(known, drawing);
     while (taken.has(free)) free++;
-    taken.add(free);
-    return free;
+    const slot: Slot = { ...drawing, key: known?.key ?? free, element: null };
+    taken.add(slot.key);
+    slot.element = (
+      <li key={slot.key} class="box" style={slot.style}>
+        {slot.render(slot)}
+      </li>
+    );
+    return slot;
   });
-  last.current = new Map(ids.map((id, n) => [id, slots[n] as number]));
-  return slots;
+  return last.current;
 }
 
 interface ColumnProps {
@@ -266,99 +316,115 @@ interface ColumnProps {
 function Column({ column, first, last, width, onBlock }: ColumnProps): JSX.Element {
   const { date, timetable, label } = column;
   const columnsMax = Math.max(1, Math.floor(width / LESSON_WIDTH_MIN));
-  const { spans } = dayOf(timetable.lessons, date, zone.value);
-  const boxes = width > 0 ? layOut(spans, columnsMax, MINUTES_MIN) : [];
-  const slots = useSlots(
-    boxes.map((box) => `${box.spans[0]?.lesson.id}${box.spans.length > 1 ? ' and more' : ''}`),
-  );
+  const day = dayOf(timetable.lessons, date, zone.value);
   const wall = wallTime(now.value, zone.value);
   const isNow = date === wall.date && wall.minute >= first * 60 && wall.minute <= last * 60;
   // One text is set in one step. Percentages, because the hours are lower on paper.
   const share = (minutes: number): string => `${minutes / (last - first) / 0.6}%`;
-  const style = ({ from, to, column: place, width, columns }: Box): string =>
+  const styleOf = ({ from, to, column: place, width, columns }: Box): string =>
     `top:${share(from - first * 60)};height:${share(to - from)};inset-inline-start:${(place / columns) * 100}%;width:${(width / columns) * 100}%`;
+  const slots = useSlots(
+    (width > 0 ? boxesOf(day, columnsMax) : []).map((box) =>
+      box.spans.length > 1
+        ? drawBlock(box, styleOf(box), timetable.clashes, onBlock)
+        : drawLesson(box, styleOf(box), timetable, (width * box.width) / box.columns < KIND_WIDTH_MIN),
+    ),
+  );
   return (
     <section class="day" aria-label={label} data-today={date === today.value || undefined}>
       {isNow && <div class="now-line" aria-hidden="true" style={{ top: share(wall.minute - first * 60) }} />}
-      <ul>
-        {boxes.map((box, n) => (
-          <li key={slots[n]} class="box" style={style(box)}>
-            {box.spans.length > 1
-              ? blockButton(box.spans, timetable.clashes, onBlock)
-              : lessonButton(box, timetable, (width * box.width) / box.columns < KIND_WIDTH_MIN)}
-          </li>
-        ))}
-      </ul>
+      <ul>{slots.map(({ element }) => element)}</ul>
     </section>
   );
 }
 
 // A component for each lesson would cost more than the lesson: each follows the store by itself.
 
-function blockButton(
-  spans: readonly Span[],
+function drawBlock(
+  box: Box,
+  style: string,
   clashes: ClashIndex,
   onBlock: (lessons: readonly Lesson[]) => void,
-): JSX.Element {
-  return (
-    <button
-      type="button"
-      class="block"
-      tabIndex={-1}
-      data-clash={spans.some(({ lesson }) => isClashing(lesson, clashes)) || undefined}
-      onClick={() => {
-        go({ open: null }, { replace: true });
-        onBlock(spans.map(({ lesson }) => lesson));
-      }}
-    >
-      <span aria-hidden="true">{say('moreLessons', { n: spans.length })}</span>
-      <span class="hidden">{say('moreLessonsLong', { n: spans.length })}</span>
-    </button>
-  );
+): Drawing {
+  const { spans } = box;
+  const clashing = spans.some(({ lesson }) => isClashing(lesson, clashes));
+  const short = say('moreLessons', { n: spans.length });
+  const long = say('moreLessonsLong', { n: spans.length });
+  return {
+    ...{ id: `${spans[0]?.lesson.id} and more`, box, style, look: JSON.stringify([style, clashing, long]) },
+    render: (slot) => (
+      <button
+        type="button"
+        class="block"
+        tabIndex={-1}
+        data-clash={clashing || undefined}
+        onClick={() => {
+          go({ open: null }, { replace: true });
+          onBlock(slot.box.spans.map(({ lesson }) => lesson));
+        }}
+      >
+        <span aria-hidden="true">{short}</span>
+        <span class="hidden">{long}</span>
+      </button>
+    ),
+  };
 }
 
-function lessonButton({ spans, from, to }: Box, timetable: ShownTimetable, isNarrow: boolean): JSX.Element {
+function drawLesson(
+  box: Box,
+  style: string,
+  { target, clashes }: ShownTimetable,
+  isNarrow: boolean,
+): Drawing {
+  const { spans, from, to } = box;
   const { lesson, isContinued, continues } = spans[0] as Span;
-  const { target, clashes } = timetable;
-  const clashing = isClashing(lesson, clashes);
+  const { id, ids, start, end, rooms, lecturers, groups } = lesson;
+  const clash = isClashing(lesson, clashes) && say('clash');
   const about = aboutOf({
-    rooms: target?.kind === 'room' ? [] : lesson.rooms,
-    lecturers: target?.kind === 'lecturer' ? [] : lesson.lecturers,
-    groups: target?.kind === 'group' && lesson.groups.length === 1 ? [] : lesson.groups,
+    rooms: target?.kind === 'room' ? [] : rooms,
+    lecturers: target?.kind === 'lecturer' ? [] : lecturers,
+    groups: target?.kind === 'group' && groups.length === 1 ? [] : groups,
   });
   const size = to - from < 40 ? 'line' : to - from < 70 ? 'small' : 'large';
-  const hasKind = size === 'large' && !isNarrow && lesson.kind !== '' && lesson.title !== '';
-  return (
-    <button
-      type="button"
-      class="lesson"
-      data-kind={colourOf(lesson.kind)}
-      data-size={size}
-      data-clash={clashing || undefined}
-      data-fresh={lesson.ids.some((id) => fresh.value.has(id)) || undefined}
-      data-continued={isContinued || undefined}
-      data-continues={continues || undefined}
-      aria-expanded={lesson.ids.includes(address.value.open ?? '')}
-      tabIndex={-1}
-      onClick={() => open(lesson.id)}
-    >
-      {clashing && <span class="hidden">{say('clash')}: </span>}
-      <span class="lesson-title" dir="auto">
-        {titleOf(lesson)}
-      </span>
-      <span class="lesson-time">
-        {`${sayTimes(lesson.start, lesson.end)} `}
-        {hasKind && <span class="lesson-kind">{lesson.kind}</span>}
-        {size === 'small' && <bdi>{about[0]}</bdi>}
-      </span>
-      {size !== 'small' &&
-        about.map((text, n) => (
-          <span key={n} class="lesson-about" dir="auto">
-            {text}
-          </span>
-        ))}
-    </button>
-  );
+  const kind = size === 'large' && !isNarrow && lesson.title !== '' && lesson.kind;
+  const [title, times, colour] = [titleOf(lesson), sayTimes(start, end), colourOf(lesson.kind)];
+  const isFresh = ids.some((each) => fresh.value.has(each));
+  const isOpen = ids.includes(address.value.open ?? '');
+  const flags = [clash, isFresh, isOpen, isContinued, continues, colour, size, kind];
+  return {
+    ...{ id, box, style, look: JSON.stringify([style, title, times, about, flags]) },
+    render: (slot) => (
+      <button
+        type="button"
+        class="lesson"
+        data-kind={colour}
+        data-size={size}
+        data-clash={clash ? true : undefined}
+        data-fresh={isFresh || undefined}
+        data-continued={isContinued || undefined}
+        data-continues={continues || undefined}
+        aria-expanded={isOpen}
+        tabIndex={-1}
+        onClick={() => open(slot.id)}
+      >
+        {clash && <span class="hidden">{clash}: </span>}
+        <span class="lesson-title" dir="auto">
+          {title}
+        </span>
+        <span class="lesson-time">
+          {`${times} `}
+          {kind && <span class="lesson-kind">{kind}</span>}
+          {size === 'small' && <bdi>{about[0]}</bdi>}
+        </span>
+        {size !== 'small' &&
+          about.map((text, n) => (
+            <span key={n} class="lesson-about" dir="auto">
+              {text}
+            </span>
+          ))}
+      </button>
+    ),
+  };
 }
 
 const SELECTOR = 'button.lesson, button.block';

@@ -23,6 +23,7 @@ import { address, announcement, go, rangeOf, shownDate, windowOf, zone } from '.
 import { keyOf, ME, nameOf, useNames } from '../targets.js';
 import { addDays, wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
+import { prepareDay } from './grid.js';
 import { Start } from './start.js';
 import { Toolbar } from './toolbar.js';
 
@@ -51,7 +52,7 @@ function readAll(
       targets.map(async (target) => {
         const timetable = await readTimetable(target, window, signal);
         const lessons = lessonsOf(timetable.rows);
-        for (let n = 0; n < days; n++) dayOf(lessons, addDays(from, n), zone.peek());
+        for (let n = 0; n < days; n++) prepareDay(dayOf(lessons, addDays(from, n), zone.peek()));
         return { target, timetable, lessons };
       }),
     );

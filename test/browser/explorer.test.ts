@@ -314,6 +314,30 @@ if (NO_BROWSER !== null) {
       },
     );
 
+    await t.test('in Hebrew no text from left to right loses its beginning', async (t) => {
+      for (const [search, selector] of [
+        [`?view=month&of=group:${GROUP}`, '.month-lesson'],
+        [`?of=group:${GROUP}`, '.now-lesson'],
+        ['?view=free', '.bar-name'],
+      ] as const) {
+        const { page } = await open(browser, `${view}${search}&date=2026-10-07&lang=he`, { width: 700 });
+        await page.locator(selector).first().waitFor();
+        const hidden =
+          await page.evaluate(`[...document.querySelectorAll('${selector}')].flatMap((button) => {
+          // So that names and titles are too long.
+          button.style.cssText = 'width: 5rem; flex: none';
+          const node = button.querySelector('bdi, strong').firstChild;
+          const range = document.createRange();
+          range.setStart(node, 0);
+          range.setEnd(node, 1);
+          const [letter, box] = [range, button].map((each) => each.getBoundingClientRect());
+          return letter.left < box.left || letter.right > box.right ? node.data : [];
+        })`);
+        t.same(hidden, [], search);
+        await page.close();
+      }
+    });
+
     await t.test('bars stand at their times, from left to right and from right to left', async (t) => {
       for (const [language, start] of [
         ['en', 'left'],
@@ -387,6 +411,45 @@ if (NO_BROWSER !== null) {
       );
       t.ok((await page.locator('.lesson').count()) > 0);
       await page.close();
+    });
+
+    await t.test('what a view shows is read when its link is pointed at, and only once', async (t) => {
+      const { page, requested } = await open(browser, `${view}?of=group:${GROUP}`);
+      const asked = (): number => requested.filter((url) => /free\?by=room&startTime=2026/.test(url)).length;
+      await page.locator('.views a', { hasText: 'Free rooms' }).hover();
+      await until(() => asked() === 1);
+      await page.locator('.views a', { hasText: 'Free rooms' }).click();
+      await page.locator('.bar-lesson').first().waitFor();
+      t.equal(asked(), 1);
+      await page.close();
+    });
+
+    await t.test('a lesson that looks like that of the week before opens as its own', async (t) => {
+      const { page, requested } = await open(browser, `${view}?of=group:${GROUP}`);
+      // Clashes are read in advance after the lessons.
+      await until(() => requested.some((url) => /conflicts.*startTime=2026-10-12/.test(url)));
+      await page.evaluate('window.lessons = new Set(document.querySelectorAll(".lesson"))');
+      await page.keyboard.press('n');
+      // The first of Monday.
+      const lesson = page.locator('.day[aria-label*="12 October"] .lesson').first();
+      await lesson.waitFor();
+      t.equal(
+        await page.evaluate('lessons.has(document.querySelector(".lesson"))'),
+        true,
+        'its element is used again',
+      );
+      await lesson.click();
+      await page.locator('.panel', { hasText: '12 October' }).waitFor();
+      await page.close();
+    });
+
+    await t.test('there are no controls on paper', async (t) => {
+      for (const search of AXE_VIEWS) {
+        const { page } = await open(browser, `${view}${search}`);
+        await page.emulateMedia({ media: 'print' });
+        t.same(await page.evaluate(CONTROLS), [], search);
+        await page.close();
+      }
     });
 
     await t.test('axe finds nothing, at three widths, light and dark', async (t) => {
@@ -491,6 +554,12 @@ const SIDES = `(() => {
   });
   return { days: left('.day'), hours: left('.hours')[0], texts };
 })()`;
+
+/** What can be pressed or typed into, but for lessons, rooms and columns of a chart: these are what is shown. */
+const CONTROLS = `[...document.querySelectorAll('button, input, select, textarea, summary')]
+  .filter((each) => each.checkVisibility())
+  .filter((each) => !each.matches('.lesson, .block, .long, .line, .free-room, .bar-name, .chart button'))
+  .map((each) => each.outerHTML)`;
 
 /** Versions of Chromium differ in the kinds of their spaces. */
 function plain(text: string): string {
