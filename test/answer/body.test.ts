@@ -1,4 +1,7 @@
-/** Memory of bodies: used memory is never shared, and freed memory is reused. */
+/**
+ * Memory of bodies: used memory is never shared, and freed memory is reused. Inside, because no answer shows
+ * which memory it is in.
+ */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { allocateBody, releaseBody } from '../../src/answer/body.js';

@@ -1,4 +1,7 @@
-/** /schedule/changes on generated histories, against a comparison of the full sets. */
+/**
+ * /schedule/changes on generated histories, against a comparison of the full sets. Inside, because thousands
+ * of histories are made without a load for each publication.
+ */
 import assert from 'node:assert/strict';
 import { decode } from '@msgpack/msgpack';
 import fc from 'fast-check';

@@ -1,4 +1,7 @@
-/** Conflicts of the hardest timetables: the result, its size, and its growth. */
+/**
+ * Conflicts of the hardest timetables: the result, its size, and its growth. Inside, because no answer shows
+ * the size of an image and the time of its build.
+ */
 import { test } from 'tap';
 import { type ParameterPairs, SnapshotView, type View } from '../../src/answer/view.js';
 import type { ConflictEntry, NormalisedEvent } from '../../src/base/model/event.js';

@@ -1,4 +1,7 @@
-/** GET /schedule/free against a linear scan over all events. */
+/**
+ * GET /schedule/free against a linear scan over all events. Inside, because thousands of questions are asked
+ * without a server, and each way to an answer is taken.
+ */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';

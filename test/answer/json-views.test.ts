@@ -1,3 +1,7 @@
+/**
+ * Rows as views of the snapshot, and rows that are gathered. Inside, because no client sees which of the two
+ * it gets.
+ */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,3 +1,7 @@
+/**
+ * Days and times of a query in a time zone. Inside, because each zone is tried at each change of its clocks,
+ * without a timetable.
+ */
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
 import { parseParameters } from '../../src/answer/parameters.js';

@@ -1,4 +1,7 @@
-/** A source that stays away is noticed: in /health, in the metric, and by a bound that follows the interval. */
+/**
+ * A source that stays away is noticed: in /health, in the metric, and by a bound that follows the interval.
+ * Inside, because the clock stands still.
+ */
 
 import { type Test, test } from 'tap';
 import { describeHealth, overdueSources } from '../../src/answer/describe-health.js';

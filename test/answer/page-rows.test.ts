@@ -1,4 +1,7 @@
-/** The page of a feed: escapes, frame, policy and size. row-lists.test.ts compares its rows with the slow version. */
+/**
+ * The page of a feed: escapes, frame, policy and size. row-lists.test.ts compares its rows with the slow
+ * version. Inside, because single texts are escaped.
+ */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,6 +1,6 @@
 /**
  * The clock is set while a snapshot is served: its age continues unchanged. test/attack/clock-jumps.test.ts
- * does the same in a separate process.
+ * does the same in a separate process. Inside, because the clock is set.
  */
 import { type Test, test } from 'tap';
 import { Present } from '../../src/answer/present.js';

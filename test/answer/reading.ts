@@ -6,14 +6,19 @@ import { type ParameterPairs, SnapshotView, type View } from '../../src/answer/v
 import type { DirectoryEntry, IdentifierMode, NormalisedEvent } from '../../src/base/model/event.js';
 import type { DirectoryName } from '../../src/base/model/fields.js';
 import type { FormatName } from '../../src/base/model/format.js';
+import type { RoomTable } from '../../src/base/model/room.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';
 import { Snapshot } from '../../src/snapshot/snapshot.js';
 import type { ExpectedFault } from './generated-requests.js';
 
 export const STRICT = { unknownParameters: 'reject' } as const;
 
-export function viewOfEvents(events: readonly NormalisedEvent[], identifiers: IdentifierMode): View {
-  return new SnapshotView(snapshotOfEvents(events, identifiers));
+export function viewOfEvents(
+  events: readonly NormalisedEvent[],
+  identifiers: IdentifierMode,
+  rooms?: RoomTable,
+): View {
+  return new SnapshotView(snapshotOfEvents(events, identifiers), undefined, undefined, rooms);
 }
 
 export function snapshotOfEvents(events: readonly NormalisedEvent[], identifiers: IdentifierMode): Snapshot {

@@ -1,4 +1,7 @@
-/** Every endpoint on real timetables, against the oracles: real values, boundaries and conflicts. */
+/**
+ * Every endpoint on real timetables, against the oracles: real values, boundaries and conflicts. Inside,
+ * because thousands of queries are asked without a server.
+ */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { type Test, test } from 'tap';

@@ -1,3 +1,6 @@
+/**
+ * Rows that are kept side by side equal those of the snapshot. Inside, because no answer shows what is kept.
+ */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

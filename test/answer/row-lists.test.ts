@@ -1,3 +1,4 @@
+/** Whole lists of rows in each format. Inside, because no answer shows whether it came from kept rows. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

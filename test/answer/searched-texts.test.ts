@@ -1,3 +1,7 @@
+/**
+ * The search in names of a directory. Inside, because texts beyond every bound are searched without a
+ * timetable.
+ */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { SearchedTexts } from '../../src/answer/directory.js';

@@ -1,4 +1,7 @@
-/** Large bodies in slices that several readers share. */
+/**
+ * Large bodies in slices that several readers share. Inside, because no reader sees that others have the same
+ * slice.
+ */
 import { test } from 'tap';
 import { releaseSlice, SharedSlices } from '../../src/answer/body.js';
 import { type Piece, slicedBody } from '../../src/answer/slices.js';

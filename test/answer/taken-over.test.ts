@@ -1,4 +1,7 @@
-/** Cached results kept over a patch, against a new view. */
+/**
+ * Cached results kept over a patch, against a new view. Inside, because no answer shows what a view took
+ * over.
+ */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

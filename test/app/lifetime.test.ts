@@ -1,4 +1,7 @@
-/** Ports, and the end. */
+/**
+ * Ports, and the end. Inside: which versions of Node and systems divide connections, and the listening
+ * socket.
+ */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

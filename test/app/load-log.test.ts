@@ -1,4 +1,7 @@
-/** The log reports changes of the state of a source, a snapshot file or a store, not each attempt. */
+/**
+ * The log reports changes of the state of a source, a snapshot file or a store, not each attempt. Inside,
+ * because lines are also told by the hundred.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

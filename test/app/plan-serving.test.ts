@@ -1,4 +1,4 @@
-/** What serving threads are given. */
+/** What serving threads are given. Inside, because a plan has no secrets, and nobody outside sees it. */
 import { inspect } from 'node:util';
 import { test } from 'tap';
 import { planServing } from '../../src/app/open-servers.js';

@@ -1,4 +1,7 @@
-/** Keys in a serving thread: its requests for newer keys. */
+/**
+ * Keys in a serving thread: its requests for newer keys. Inside, because its requests and replies are
+ * messages between threads.
+ */
 
 import { test } from 'tap';
 import { PostedKeys } from '../../src/app/thread-messages.js';

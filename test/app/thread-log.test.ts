@@ -1,4 +1,7 @@
-/** Log lines of serving threads: a bounded number is in transit. */
+/**
+ * Log lines of serving threads: a bounded number is in transit. Inside, because the main thread must be too
+ * slow.
+ */
 
 import { test } from 'tap';
 import { createThreadLog, type FromThread } from '../../src/app/thread-messages.js';

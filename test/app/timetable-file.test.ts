@@ -1,4 +1,7 @@
-/** A timetable file at work: in a program, and when it changes. */
+/**
+ * A timetable file at work: in a program, and when it changes. Inside for its loads in this thread, which
+ * take less time.
+ */
 import { once } from 'node:events';
 import { renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';

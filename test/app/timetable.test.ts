@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
 import { LecternError, MemorySource, openTimetable, type TimetableEvent } from '../../src/index.js';
@@ -314,27 +315,62 @@ test("changes of records with identifiers: 'any' treat a whole number as its dig
   await timetable.close();
 });
 
-test('a listener that throws stops neither a refresh nor another listener', async (t) => {
+test('a listener that throws or rejects stops neither a refresh nor another listener', async (t) => {
   const memory = new MemorySource([record(1)]);
   const timetable = openHere({ source: memory, watch: false });
-  const errors: string[] = [];
+  const errors: Error[] = [];
   const heard: (number | undefined)[] = [];
+  const mistake = new Error('a mistake');
+  const failing = (): never => {
+    throw mistake;
+  };
+  const hear = ({ changes }: { readonly changes: { readonly added: number } | null }): void =>
+    void heard.push(changes?.added);
   timetable
-    .on('published', () => {
-      throw new Error('a mistake');
+    .on('published', failing)
+    .on('published', async () => {
+      throw new Error('a later mistake');
     })
-    .on('published', ({ changes }) => void heard.push(changes?.added))
-    .on('error', (error) => void errors.push(error.message));
+    .on('published', hear)
+    .on('published', hear)
+    .on('error', (error) => void errors.push(error));
   await timetable.ready;
   memory.apply({ upsert: [record(2)] });
   await timetable.refresh();
-  memory.apply({ upsert: [record(3)] });
-  await timetable.refresh();
-  t.equal(timetable.all().total, 3);
+  t.equal(timetable.all().total, 2);
   t.equal(timetable.status, 'ok', 'the load itself did not fail');
   t.equal(timetable.source.lastError, null);
-  t.strictSame(heard, [undefined, 1, 1]);
-  t.strictSame(errors, Array(3).fill("a listener of 'published' threw: a mistake"));
+  t.strictSame(heard, [undefined, undefined, 1, 1], 'once for each time that it was added');
+  const told = ['a mistake', 'a later mistake'].map((text) => `a listener of 'published' threw: ${text}`);
+  t.strictSame(
+    errors.map(({ message }) => message),
+    [...told, ...told],
+  );
+  t.equal(errors[0]?.cause, mistake);
+  timetable.off('published', failing).off('published', hear).off('published', failing);
+  memory.apply({ upsert: [record(3)] });
+  await timetable.refresh();
+  t.equal(heard.length, 5, 'one of the two is left');
+  t.equal(errors.length, 5);
+  // A mistake of an error listener becomes a process warning.
+  const warned = once(process, 'warning');
+  timetable.on('error', failing);
+  memory.apply({ upsert: [record(4)] });
+  await timetable.refresh();
+  const [warning] = (await warned) as [Error & { detail?: string }];
+  t.match(warning, { name: 'LecternWarning', message: "a listener of 'error' threw: a mistake" });
+  t.match(warning.detail, /timetable\.test/, 'with the place');
+  await timetable.close();
+});
+
+test('without an error listener, the mistake of a listener becomes a process warning', async (t) => {
+  const timetable = openHere({ source: [record(1)] });
+  const warned = once(process, 'warning');
+  timetable.on('published', () => {
+    throw new Error('a mistake');
+  });
+  const [warning] = (await warned) as [Error];
+  t.match(warning, { name: 'LecternWarning', message: "a listener of 'published' threw: a mistake" });
   await timetable.close();
 });
 

@@ -1,3 +1,7 @@
+/**
+ * The young generation of serving threads, by their number and the memory. Inside, because the memory of this
+ * machine is one of many.
+ */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { test } from 'tap';

@@ -1,4 +1,4 @@
-/** The output in development mode. */
+/** The output in development mode. Inside for the lines about later loads, which need no service. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';

@@ -1,4 +1,7 @@
-/** The log's output: a missing reader must not delay the service. */
+/**
+ * The log's output: a missing reader must not delay the service. Inside, because the pipe behind the log is
+ * full.
+ */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { connect } from 'node:net';

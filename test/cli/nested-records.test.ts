@@ -1,4 +1,7 @@
-/** The records that inspect finds within a document are those that its JSONata expression gives. */
+/**
+ * The records that inspect finds within a document are those that its JSONata expression gives. Inside,
+ * because inspect shows only the best of the places.
+ */
 import jsonata from 'jsonata';
 import { test } from 'tap';
 import { nestedRecords } from '../../src/cli/nested-records.js';

@@ -1,4 +1,7 @@
-/** The meaning that inspect finds in names and values of columns. */
+/**
+ * The meaning that inspect finds in names and values of columns. Inside, because many names and values are
+ * tried without a file for each.
+ */
 
 import { test } from 'tap';
 import { ColumnLook, type LookedColumn } from '../../src/cli/column-look.js';

@@ -1,4 +1,7 @@
-/** The query that `inspect` proposes for the tables of a database. */
+/**
+ * The query that `inspect` proposes for the tables of a database. Inside, because the tables are told without
+ * a server.
+ */
 import { test } from 'tap';
 import { type CataloguedTable, proposeQuery } from '../../src/cli/propose-query.js';
 

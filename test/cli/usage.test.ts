@@ -249,6 +249,33 @@ test('the process exits with the code of the fault', async (t) => {
   assertOneLine(t, failure, 1, /there is no such file/, 'failure');
 });
 
+test('impossible options of tokens are refused, without repeating an address', async (t) => {
+  const address = 'https://issuer.example/keys';
+  const cases: readonly (readonly [argv: readonly string[], message: RegExp])[] = [
+    [
+      ['--jwks', `https://user:${SECRET}@issuer.example/keys`],
+      /--jwks \(LECTERN_JWKS\) is invalid: its address must not hold a user or password$/m,
+    ],
+    [['--jwks', 'https://'], /it is not a valid address; expected https:/],
+    [
+      ['--jwks', `ftp://user:${SECRET}@issuer.example/keys`],
+      /--jwks \(LECTERN_JWKS\) is invalid: a key set of the scheme ftp cannot be read; expected a path, http:\/\/… or https:\/\/…$/m,
+    ],
+    [['--jwks', ''], /must not be empty/],
+    [['--jwks', address, '--jwks-refresh-seconds', '0.5'], /--jwks-refresh-seconds .* from 1 to 86400/],
+    [['--jwks-refresh-seconds', '60'], /--jwks-refresh-seconds has no effect/],
+    [
+      ['--jwks', 'keys.json', '--jwks-refresh-seconds', '60'],
+      /--jwks-refresh-seconds has no effect, as --jwks is not/,
+    ],
+    [['--token-type', 'at+jwt', '--issuer', 'i'], /--token-type at\+jwt needs --issuer and --audience/],
+    [['--token-type', 'at+jwt', '--audience', 'a'], /--token-type at\+jwt needs/],
+    [['--token-type', 'jwt'], /--token-type .*any.*at\+jwt/],
+  ];
+  for (const [argv, message] of cases)
+    assertOneLine(t, await runHere(t, ['serve', DEMO, '--dev', ...argv]), 2, message, argv.join(' '));
+});
+
 test('options without effect are refused', async (t) => {
   const address = 'http://127.0.0.1:9/';
   const cases: readonly (readonly [argv: readonly string[], message: RegExp])[] = [

@@ -1,4 +1,7 @@
-/** /schedule/changes over HTTP: facts known before the body is made. */
+/**
+ * /schedule/changes over HTTP: facts known before the body is made. Inside for histories of thousands of
+ * events, made without loads.
+ */
 import { test } from 'tap';
 import { SnapshotView, type View } from '../../src/answer/view.js';
 import { BODY_WHOLE_BYTES_MAX, SNAPSHOT_DELTA_ENTRIES_MAX } from '../../src/base/limits.js';

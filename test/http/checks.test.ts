@@ -1,7 +1,7 @@
 /** Every check, its problem document and header fields, and the documented order of checks. */
+import { once } from 'node:events';
 import { type Test, test } from 'tap';
 import type { Read } from '../../src/answer/answer.js';
-import { parseEnrolments } from '../../src/auth/identity.js';
 import type { KeySet } from '../../src/auth/key-set.js';
 import { PROBLEMS, type ProblemCode } from '../../src/base/errors.js';
 import { HEADER_FIELDS_MAX } from '../../src/base/limits.js';
@@ -370,7 +370,7 @@ test('a description with quotes stays one quoted string', async (t) => {
 });
 
 test('an enrolment without claims is enough for the personal timetable', async (t) => {
-  const enrolments = parseEnrolments({ alice: { studyGroup: ['A'] }, carol: {} }, 'uuid', 'map');
+  const enrolments = { alice: { studyGroup: ['A'] }, carol: {} };
   const { send } = await serve(t, setUp({ enrolments }).handler);
   const personal = async (headers: Record<string, string>) => {
     const reply = await send('/api/v1/schedule/personal', { headers });
@@ -400,4 +400,19 @@ test('a base path may be the root, and may end with a slash', async (t) => {
     const { send } = await serve(t, setUp({ basePath }).handler);
     t.equal((await send(path, { headers: GOOD })).status, 200, basePath);
   }
+});
+
+test('without a log, a fault of the service becomes a process warning', async (t) => {
+  const broken = Object.defineProperty(viewsOf(), 'view', {
+    get() {
+      throw new Error('the view is broken');
+    },
+  });
+  const handler = createHandler(broken, { ...USUAL, identify: () => null });
+  const { send } = await serve(t, handler);
+  const warned = once(process, 'warning');
+  t.equal((await send('/api/v1/schedule')).status, 500);
+  const [warning] = (await warned) as [Error];
+  t.equal(warning.name, 'LecternWarning');
+  t.match(warning.message, /^a request failed: Error: the view is broken/);
 });

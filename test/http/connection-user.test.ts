@@ -1,3 +1,4 @@
+/** The user of a connection is remembered. Inside, because verifications are counted. */
 import { Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Test, test } from 'tap';

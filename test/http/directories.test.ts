@@ -1,11 +1,10 @@
 /** GET /schedule/rooms and the other directories, and GET /schedule/events/{id}, as clients see them. */
 import { decode } from '@msgpack/msgpack';
 import { test } from 'tap';
-import { SnapshotView } from '../../src/answer/view.js';
 import { PROBLEMS } from '../../src/base/errors.js';
 import { ROUTE_MEMO_ENTRIES_MAX } from '../../src/base/limits.js';
 import { createRouter, lastSegmentOf, scheduleRoutes } from '../../src/http/routes.js';
-import { snapshotOfEvents, viewOfEvents } from '../answer/reading.js';
+import { viewOfEvents } from '../answer/reading.js';
 import { eventOf } from '../snapshot/images.js';
 import { bearer, EVENTS, ROOM, serve, setUp, viewsOf } from './harness.js';
 
@@ -60,7 +59,7 @@ test('a rooms file adds building and capacity to rooms, and names of groups thei
   const show = (capacity: number): void => {
     const rooms = [{ id: ROOM, name: 'Hall', building: 'Old "A"', capacity }];
     const table = { rooms, digest: `${capacity}` };
-    views.view = new SnapshotView(snapshotOfEvents(events, 'uuid'), undefined, undefined, table);
+    views.view = viewOfEvents(events, 'uuid', table);
   };
   show(120);
   const { send } = await serve(t, setUp({ views }).handler);

@@ -1,19 +1,16 @@
 /** The page of a feed, as browsers get it. */
 import { randomBytes } from 'node:crypto';
 import { type Test, test } from 'tap';
-import { PAGE_POLICY } from '../../src/answer/page-rows.js';
-import { PresentAccess } from '../../src/auth/access.js';
 import type { TimetableEvent } from '../../src/base/model/event.js';
 import { pageRowsOf } from '../oracle/representations.js';
-import { bearer, EVENTS, type SetUpOptions, serve, setUp, viewsOf } from './harness.js';
+import { bearer, EVENTS, PAGE_POLICY, type SetUpOptions, serve, setUp, viewsOf } from './harness.js';
 
 const SECRET = randomBytes(32);
 
 /** @returns a client, and the address of the page of a feed without its origin */
 async function start(t: Test, query = '?studyGroup=A', options: SetUpOptions = {}) {
-  const access = new PresentAccess({ feedSecrets: [SECRET] });
   const now = (): number => Date.UTC(2026, 0, 1);
-  const client = await serve(t, setUp({ access, feeds: { now }, ...options }).handler);
+  const client = await serve(t, setUp({ feedSecrets: [SECRET], feeds: { now }, ...options }).handler);
   const issued = await client.send(`/api/v1/schedule/feed${query}`, { headers: bearer({ studyGroup: 'A' }) });
   const path = new URL((issued.json() as { page: string }).page).pathname;
   return { ...client, path };

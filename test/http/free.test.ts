@@ -1,8 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { decode } from '@msgpack/msgpack';
 import { test } from 'tap';
-import { SnapshotView } from '../../src/answer/view.js';
-import { snapshotOfEvents } from '../answer/reading.js';
+import { viewOfEvents } from '../answer/reading.js';
 import { until } from '../waiting/until.js';
 import { bearer, EVENTS, ROOM, serve, setUp, viewsOf } from './harness.js';
 
@@ -63,7 +62,7 @@ test('pages of free time are linked, and the links still work when the rooms cha
   const show = (some: readonly string[], digest: string): void => {
     const rooms = some.map((id, n) => ({ id, name: `Room ${n % 2}`, building: null, capacity: null }));
     const table = { rooms, digest };
-    views.view = new SnapshotView(snapshotOfEvents(EVENTS, 'uuid'), undefined, undefined, table);
+    views.view = viewOfEvents(EVENTS, 'uuid', table);
   };
   show(ids, 'one');
   const { send } = await serve(t, setUp({ views }).handler);
@@ -99,7 +98,7 @@ test('a repeated answer is compressed, and changes when the rooms change', async
       capacity: null,
     }));
     const table = { rooms, digest: `of ${count}` };
-    views.view = new SnapshotView(snapshotOfEvents(EVENTS, 'uuid'), undefined, undefined, table);
+    views.view = viewOfEvents(EVENTS, 'uuid', table);
   };
   const { send } = await serve(t, setUp({ views }).handler);
   const ask = (): ReturnType<typeof send> =>

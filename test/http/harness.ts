@@ -6,7 +6,7 @@ import type { View } from '../../src/answer/view.js';
 import { PresentAccess } from '../../src/auth/access.js';
 import { Authenticator } from '../../src/auth/authenticator.js';
 import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';
-import { type ClaimTable, createClaimTable, type Enrolments } from '../../src/auth/identity.js';
+import { createClaimTable, parseEnrolments } from '../../src/auth/identity.js';
 import { createSecretKeySet, type KeySet } from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { ANSWER_CACHE_SHARE, CACHE_BYTES_DEFAULT } from '../../src/base/limits.js';
@@ -89,8 +89,12 @@ export interface SetUpOptions {
   readonly dev?: boolean;
   readonly views?: LiveViews;
   readonly keySets?: readonly KeySet[];
-  readonly enrolments?: Enrolments;
-  readonly table?: ClaimTable;
+  /** As in a file of enrolments. */
+  readonly enrolments?: object;
+  /** The claims of fields that have others than their own names. */
+  readonly claims?: Parameters<typeof createClaimTable>[0];
+  /** Secrets of feeds, if `access` is not given. */
+  readonly feedSecrets?: readonly Buffer[];
   readonly basePath?: string;
   readonly unknownParameters?: 'reject' | 'ignore';
   readonly timeZone?: string;
@@ -124,10 +128,12 @@ export function setUp(options: SetUpOptions = {}): {
   };
   const log: Logger = { info: line('info'), warn: line('warn'), error: line('error') };
   const views = options.views ?? viewsOf();
-  const table = options.table ?? createClaimTable();
+  const table = createClaimTable(options.claims);
   const issuer = createDevelopmentIssuer({ table });
-  const { dev = false, basePath, unknownParameters, timeZone, enrolments = null } = options;
-  const { access = new PresentAccess({ enrolments }) } = options;
+  const { dev = false, basePath, unknownParameters, timeZone } = options;
+  const enrolments = options.enrolments ? parseEnrolments(options.enrolments, 'uuid', 'map') : null;
+  const { feedSecrets = null } = options;
+  const { access = new PresentAccess({ enrolments, feedSecrets }) } = options;
   const keySets = [...(options.keySets ?? [createSecretKeySet(Buffer.from(SECRET))])];
   if (dev) keySets.push(issuer.keySet);
   const authenticator = new Authenticator({
@@ -175,6 +181,11 @@ export const USUAL: Required<Pick<HandlerOptions, UsualName>> = {
   unknownParameters: 'reject',
   cacheBytesMax: CACHE_BYTES_DEFAULT * ANSWER_CACHE_SHARE,
 };
+
+/** The Content-Security-Policy of all pages. */
+export const PAGE_POLICY: string =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** A token of the test secret, valid for an hour. */
 export function token(claims: object = {}): string {

@@ -2,8 +2,6 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import { Agent, get } from 'node:http';
 import { test } from 'tap';
-import { PresentAccess } from '../../src/auth/access.js';
-import { createClaimTable } from '../../src/auth/identity.js';
 import { hs256 } from '../auth/tokens.js';
 import { serve, setUp } from './harness.js';
 
@@ -67,9 +65,8 @@ const CLAIMS = [
 const FEED_SECRET = Buffer.from('a feed secret of the tests, 32 bytes');
 
 const start = (t: Parameters<typeof serve>[0]) => {
-  const access = new PresentAccess({ feedSecrets: [FEED_SECRET] });
-  const table = createClaimTable({ courseId: ['__proto__', 'constructor', 'sub', 'exp', 'aud'] });
-  return serve(t, setUp({ feeds: {}, access, table }).handler);
+  const claims = { courseId: ['__proto__', 'constructor', 'sub', 'exp', 'aud'] };
+  return serve(t, setUp({ feeds: {}, feedSecrets: [FEED_SECRET], claims }).handler);
 };
 
 test('a token with a good signature and odd claims is refused, or names a user', async (t) => {

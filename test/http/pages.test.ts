@@ -5,10 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { type Test, test } from 'tap';
-import { PAGE_POLICY } from '../../src/answer/page-rows.js';
-import { PresentAccess } from '../../src/auth/access.js';
 import type { PageOptions } from '../../src/http/pages.js';
-import { bearer, type SetUpOptions, serve, setUp } from './harness.js';
+import { bearer, PAGE_POLICY, type SetUpOptions, serve, setUp } from './harness.js';
 
 const SCRIPT = 'main-ABCDEFGH.js';
 const STYLE = 'main-ABCDEFGH.css';
@@ -121,8 +119,8 @@ test('in development / leads to the view, also behind a prefix', async (t) => {
 test('without pages there are none; feeds have the files for theirs, and not the view', async (t) => {
   const none = await start(t, { isShown: false });
   for (const path of [VIEW, `${VIEW}/${SCRIPT}`]) t.equal((await none.send(path)).status, 404, path);
-  const access = new PresentAccess({ feedSecrets: [Buffer.alloc(32, 1)] });
-  const feeds = await start(t, { isShown: false }, { feeds: {}, access });
+  const feedSecrets = [Buffer.alloc(32, 1)];
+  const feeds = await start(t, { isShown: false }, { feeds: {}, feedSecrets });
   t.equal((await feeds.send(VIEW)).status, 404);
   t.equal((await feeds.send(`${VIEW}/${SCRIPT}`)).status, 200);
   t.equal((await feeds.send('/api/v1/schedule', { headers: bearer() })).status, 200);

@@ -179,6 +179,12 @@ test('a wrong origin is repeated, with what would be right', async (t) => {
     ['ftp://ada:secret@a.example', 'it must begin with https:// or http://, but was "a.example"'],
   ] as const)
     t.equal(fault?.([origin]), expected);
+  // Only the spelling that browsers use is accepted.
+  for (const good of ['http://localhost:8080', 'https://[::1]:8443', 'https://xn--bcher-kva.example'])
+    t.equal(fault?.([good]), null, good);
+  const bad = ['null', '', 'timetable.example.org', 'https://a.example/', 'https://a.example:443'];
+  bad.push('HTTPS://a.example', 'https://*.example.org', 'https://user@a.example', 'file:///tmp');
+  for (const each of [...bad, 'https://a.example\r\nX: y']) t.match(fault?.([each]), /^it must /, each);
 });
 
 test('secrets are never repeated', async (t) => {
@@ -203,5 +209,7 @@ test('secrets are never repeated', async (t) => {
 test('settings with an effect are accepted', (t) => {
   for (const logLevel of ['trace', 'debug', 'info'] as const)
     t.doesNotThrow(() => resolveSettings({ source: 'file', accessLog: 1, logLevel }), logLevel);
+  for (const jwks of ['https://issuer.example/keys', 'HTTPS://issuer.example'])
+    t.doesNotThrow(() => resolveSettings({ source: 'file', jwks, jwksRefreshSeconds: 60 }), jwks);
   t.end();
 });

@@ -1,3 +1,4 @@
+/** Whole answers that are kept. Inside, because no answer shows whether it was kept. */
 import { test } from 'tap';
 import { ANSWER_CACHE_ENTRY_BYTES_MAX } from '../../../src/base/limits.js';
 import { AnswerCache, type KnownAnswer } from '../../../src/http/answer/answer-cache.js';

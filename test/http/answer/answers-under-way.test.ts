@@ -1,4 +1,7 @@
-/** Snapshots that are replaced while clients read them slowly. */
+/**
+ * Snapshots that are replaced while clients read them slowly. Inside, because snapshots are counted, not
+ * seen.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';

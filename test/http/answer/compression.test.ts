@@ -1,6 +1,8 @@
+/** Compressed answers. Inside for the codings, sizes and tags that a server cannot be made to choose. */
 import { randomBytes } from 'node:crypto';
 import * as zlib from 'node:zlib';
 import { type Test, test } from 'tap';
+import { LIST_ENTRIES_MAX } from '../../../src/base/limits.js';
 import type { NormalisedEvent } from '../../../src/base/model/event.js';
 import { AnswerCache } from '../../../src/http/answer/answer-cache.js';
 import {
@@ -47,6 +49,9 @@ test('the coding with the highest preference in Accept-Encoding is used', (t) =>
     [';;,,=', null],
     ['gzip;q=nonsense', null],
     ['x'.repeat(5000), null],
+    // Only the first entries of a long list count.
+    [`${'a,'.repeat(LIST_ENTRIES_MAX - 1)}br`, 'br'],
+    [`${'a,'.repeat(LIST_ENTRIES_MAX)}br`, null],
   ] as const) {
     t.equal(negotiateCoding(header), coding, header.slice(0, 40));
   }

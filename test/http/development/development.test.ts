@@ -1,7 +1,6 @@
 /** /login, /health and /docs, which exist only in development mode. */
 
 import { test } from 'tap';
-import { createClaimTable } from '../../../src/auth/identity.js';
 import { FIRST_MS, ROOM, serve, setUp, viewsOf } from '../harness.js';
 
 const PATHS = [
@@ -61,8 +60,8 @@ test('the parameters of login become claims', async (t) => {
 });
 
 test('login follows the configured claim names', async (t) => {
-  const table = createClaimTable({ studyGroup: ['groups'], courseId: ['courses'], lecturerId: ['sub'] });
-  const { send } = await serve(t, setUp({ dev: true, table }).handler);
+  const claims = { studyGroup: ['groups'], courseId: ['courses'], lecturerId: ['sub'] };
+  const { send } = await serve(t, setUp({ dev: true, claims }).handler);
   t.match(claimsOf(await send('/api/v1/login')), { groups: String });
   t.match(claimsOf(await send(`/api/v1/login?courseId=${ROOM}`)), { courses: ROOM, sub: 'developer' });
   t.match(claimsOf(await send(`/api/v1/login?lecturerId=${ROOM}&lecturerId=${ROOM}`)), { sub: ROOM });

@@ -1,4 +1,7 @@
-/** Answers in a later turn than their request: direct if nothing happens in between, otherwise by Node's response. */
+/**
+ * Answers in a later turn than their request: direct if nothing happens in between, otherwise by Node's
+ * response. Inside, because limits of connections are milliseconds.
+ */
 import { EventEmitter } from 'node:events';
 import { Server, ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,7 @@
-/** Answers sent in one piece, bypassing Node's writing of heads, equal Node's own answers. */
+/**
+ * Answers sent in one piece, bypassing Node's writing of heads, equal Node's own answers. Inside for heads of
+ * every length.
+ */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
 import { DIRECT_HEAD_BYTES_MAX } from '../../../src/base/limits.js';

@@ -1,4 +1,7 @@
-/** Requests answered without Node's response, and the connection afterwards. */
+/**
+ * Requests answered without Node's response, and the connection afterwards. Inside, because no client sees
+ * which way its answer took.
+ */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
 import { Server } from 'node:http';

@@ -9,7 +9,6 @@ import {
   type EndpointName,
   FEED_PARAMETERS,
 } from '../../../src/answer/endpoint-parameters.js';
-import { PresentAccess } from '../../../src/auth/access.js';
 import { PARAMETER_FAULTS, PROBLEMS } from '../../../src/base/errors.js';
 import { OUTPUT_FIELDS } from '../../../src/base/model/fields.js';
 import { FORMATS } from '../../../src/base/model/format.js';
@@ -263,10 +262,7 @@ test('answers of the endpoints agree with the document', async (t) => {
 
 test('feeds agree with the document', async (t) => {
   const feedSecrets = [randomBytes(32)];
-  const { send, port } = await serve(
-    t,
-    setUp({ access: new PresentAccess({ feedSecrets }), feeds: {} }).handler,
-  );
+  const { send, port } = await serve(t, setUp({ feedSecrets, feeds: {} }).handler);
   const headers = bearer({ studyGroup: 'A' });
   const path = '/schedule/feed';
   const query = '?for=personal';

@@ -1,3 +1,4 @@
+/** Query strings, and their faults. Inside, because thousands of odd ones are read in one go. */
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { test } from 'tap';

@@ -1,3 +1,4 @@
+/** How a server ends its connections. Inside, because its deadline is set. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'tap';

@@ -1,3 +1,4 @@
+/** Overloads of a server. Inside, because its limit and the cost of an answer are set. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Test, test } from 'tap';

@@ -1,4 +1,4 @@
-/** Limits, broken requests, listening and closing. */
+/** Limits, broken requests, listening and closing. Inside, because its limits are set. */
 import { request, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

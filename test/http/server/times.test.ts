@@ -1,4 +1,4 @@
-/** node:http gets every limit, and each is enforced. */
+/** node:http gets every limit, and each is enforced. Inside, because its times are set. */
 import { connect } from 'node:net';
 import { type Test, test } from 'tap';
 import {
