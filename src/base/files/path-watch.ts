@@ -4,15 +4,14 @@ import { SilentFileSystem, statInTime, statNow } from './file-calls.js';
 /** A changed file must stay unchanged this long before it is read. Writers flush more often. */
 const FILE_SETTLE_MS = 200;
 
-/** The least pause after a check of many files, as a multiple of the check's duration. */
-const LOOK_PAUSE_FACTOR = 20;
-
 export interface WatchOptions {
   readonly pollMs?: number;
   /** How long a file must stay unchanged before its change is reported. Default FILE_SETTLE_MS. */
   readonly settleMs?: number;
   /** The longest time of a check. Default LOOK_MS_MAX. */
   readonly lookMsMax?: number;
+  /** The least pause after a check, as a multiple of its duration. Default 0: a slow file system costs nothing. */
+  readonly pauseFactor?: number;
 }
 
 /**
@@ -25,6 +24,7 @@ export class PathWatch {
   readonly #onChange: () => void;
   readonly #pollMs: number;
   readonly #settleMs: number;
+  readonly #pauseFactor: number;
   #known: string | null;
   #found: string | null;
   #isClosed = false;
@@ -38,7 +38,7 @@ export class PathWatch {
     look: () => Promise<string>,
     state: string | null,
     onChange: () => void,
-    { pollMs = FILE_POLL_MS, settleMs = FILE_SETTLE_MS }: WatchOptions,
+    { pollMs = FILE_POLL_MS, settleMs = FILE_SETTLE_MS, pauseFactor = 0 }: WatchOptions,
   ) {
     this.#look = look;
     this.#known = state;
@@ -46,6 +46,7 @@ export class PathWatch {
     this.#onChange = onChange;
     this.#pollMs = pollMs;
     this.#settleMs = settleMs;
+    this.#pauseFactor = pauseFactor;
     this.ready = state === null ? this.#lookAgain() : Promise.resolve();
     if (state !== null) this.#lookIn(pollMs);
   }
@@ -70,7 +71,7 @@ export class PathWatch {
     if (isSettled || this.#known === null) this.#known = state;
     this.#found = state;
     const pauseMs = state === this.#known ? this.#pollMs : this.#settleMs;
-    this.#lookIn(Math.max(pauseMs, LOOK_PAUSE_FACTOR * tookMs));
+    this.#lookIn(Math.max(pauseMs, this.#pauseFactor * tookMs));
     if (isSettled) this.#onChange();
   }
 

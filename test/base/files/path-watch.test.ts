@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { KeptFiles } from '../../../src/base/files/kept-files.js';
 import { keptTexts } from '../../../src/base/files/kept-texts.js';
-import { watchPath } from '../../../src/base/files/path-watch.js';
+import { PathWatch, watchPath } from '../../../src/base/files/path-watch.js';
 import { readTextFile } from '../../../src/base/files/text-file.js';
 import { sourceOfSpec } from '../../../src/source/spec.js';
-import { until } from '../../waiting/until.js';
+import { timeForAFault, until } from '../../waiting/until.js';
 import { testFolder } from './test-folder.js';
 
 const QUICK = { pollMs: 10, settleMs: 5, lookMsMax: 100 } as const;
@@ -93,6 +93,22 @@ test('watched files on a file system that hangs take one thread, are told once, 
   await until(() => paths.every((path) => told.get(path) === 2));
   writeFileSync(paths[5] as string, 'a later change');
   await until(() => told.get(paths[5] as string) === 3);
+});
+
+test('a slow answer of a file system does not make the pause until the next check longer', async (t) => {
+  const [endsMs, tookMs]: [number[], number[]] = [[], []];
+  const look = async (): Promise<string> => {
+    const beganMs = performance.now();
+    await timeForAFault(100);
+    endsMs.push(performance.now());
+    tookMs.push(performance.now() - beganMs);
+    return 'state';
+  };
+  const watch = new PathWatch(look, null, () => {}, QUICK);
+  t.teardown(() => watch.close());
+  await until(() => endsMs.length === 3);
+  const [first = 0, , last = 0] = endsMs;
+  t.ok(last - first < 10 * ((tookMs[1] ?? 0) + (tookMs[2] ?? 0)), endsMs.join());
 });
 
 test('of many parts of a source on a file system that hangs, one waits in the system', {
