@@ -101,6 +101,8 @@ export const FEED_REVOCATIONS_BYTES_MAX: number = 16 * MIB;
 export const RECORD_BYTES_MAX: number = 1 * MIB;
 /** Columns of a CSV source. A record of 1,000 texts takes 64 KB. */
 export const CSV_COLUMNS_MAX = 1000;
+/** Lines above the header of a CSV source lie within HEAD_BYTES. */
+export const HEADER_LINE_MAX = 100;
 /** First bytes of a source from which its format is found, and the delimiter of CSV: 300 rows. */
 export const HEAD_BYTES: number = 64 * KIB;
 /** Bytes of CSV read again after unclosed quotes, as a multiple of the source: a crafted source takes five times as long. */

@@ -1,7 +1,8 @@
 import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../base/limits.js';
 import { digitsOf, parseIdentifier } from '../base/model/identifier.js';
-import { areWeekdays } from '../source/pattern/weekdays.js';
-import { parseClockTimes, parseWeeks } from '../source/pattern/weeks.js';
+import { parseClockTimes, readDate } from '../base/model/local-time.js';
+import { areWeekdays, withoutWeekdays } from '../source/pattern/weekdays.js';
+import { parseWeeks } from '../source/pattern/weeks.js';
 import type { Catalogue } from '../source/source.js';
 
 const SAMPLES = 3;
@@ -31,9 +32,9 @@ const FORMS: Readonly<Record<Exclude<ColumnForm, 'text' | 'clocks' | 'weekdays' 
   uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   instant: /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:[Zz]|[+-]\d\d:?\d\d)$/,
   local:
-    /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[Tt]|,? +)\d{1,2}[:.]\d\d(?:[:.]\d\d)?(?:\.\d+)?\s?(?:[ap]\.?m\.?)?$/i,
+    /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[Tt]|,? +)\d{1,2}[:.h]\d\d(?:[:.]\d\d)?(?:\.\d+)?\s?(?:[ap]\.?m\.?)?$/i,
   date: /^\d{1,4}([./-])\d{1,2}\1\d{1,4}$/,
-  clock: /^\d{1,2}[:.]\d\d(?:[:.]\d\d)?\s?(?:[ap]\.?m\.?)?$/i,
+  clock: /^\d{1,2}(?:[:.]\d\d(?:[:.]\d\d)?\s?(?:[ap]\.?m\.?|h|uhr)?|\s?h(?:\s?\d\d)?)$/i,
   number: /^-?\d+(?:[.,]\d+)?$/,
 };
 
@@ -130,6 +131,7 @@ class Column {
   /** Distinct values. */
   readonly values: string[] = [];
   readonly #seen = new Set<string>();
+  #marks = 0;
   readonly #forms = new Map<ColumnForm, number>();
 
   constructor(path: string) {
@@ -152,7 +154,9 @@ class Column {
   /** The form of nearly all values, or one that shows only in all values together. */
   get commonForm(): ColumnForm {
     const [form = 'text', most = 0] = [...this.#forms].sort(([, a], [, b]) => b - a)[0] ?? [];
-    return most >= SHARE_MIN * this.records && form !== 'text' ? form : formOfAll(this.values);
+    return most >= SHARE_MIN * (this.records - this.#marks) && form !== 'text'
+      ? form
+      : formOfAll(this.values);
   }
 
   add(given: unknown, value: string): void {
@@ -165,11 +169,16 @@ class Column {
     if (typeof given !== 'string') this.isText = false;
     const identifier = typeof given === 'string' ? parseIdentifier(value, 'any', 'id') : digitsOf(given);
     if (identifier === null) this.isIdentifier = false;
-    const form = FORM_NAMES.find((name) => FORMS[name].test(value)) ?? 'text';
+    if (isMark(value)) {
+      this.#marks++;
+      return;
+    }
+    const form = FORM_NAMES.find((name) => FORMS[name].test(value)) ?? namedDateForm(value);
     this.#forms.set(form, (this.#forms.get(form) ?? 0) + 1);
     if (form === 'clock' || form === 'local') this.hasAmPm ||= /m\.?$/i.test(value);
     if (form !== 'date' && form !== 'local') return;
-    const [, first = '', mark = '', second = ''] = /^(\d+)([./-])(\d+)/.exec(value) ?? [];
+    const [, first, mark = '', second] = /^(?:\p{L}+\.?,? +)?(\d+)([./-])(\d+)/u.exec(value) ?? [];
+    if (first === undefined) return;
     this.dates = {
       mark: this.dates?.mark ?? mark,
       yearFirst: this.dates?.yearFirst ?? first.length === 4,
@@ -256,18 +265,43 @@ export class ColumnLook {
   }
 }
 
+/** The form of a date that begins with a weekday or whose month has a name. */
+function namedDateForm(value: string): ColumnForm {
+  const date = /\d/.test(value) ? readDate(value, 'dmy') : '';
+  if (typeof date === 'string') return 'text';
+  if (date.length === value.length) return 'date';
+  const rest = value.slice(date.length).replace(/^(?:[Tt]|,? +)/, '');
+  return FORMS.clock.test(rest) ? 'local' : 'text';
+}
+
+/** What people write for no value: `--`, `n/a`, `TBA` for what is to be announced. */
+export function isMark(value: string): boolean {
+  return /^(?:[-\u2013\u2014]+|n\/a|tb[acd])$/i.test(value);
+}
+
+/** Whether all times of a cell are ranges. */
+function isTimeRange(value: string): boolean {
+  if (!/\d/.test(value) || value.length > SAMPLE_UNITS_MAX) return false;
+  const times = parseClockTimes(value);
+  return typeof times !== 'string' && times.every(({ end }) => end !== null);
+}
+
+/** Whether a cell has ranges beside its days: `Mon 9:00-10:00`. */
+export function hasTimeBesideDay(value: string): boolean {
+  if (!/\d[:.h]/i.test(value)) return false;
+  const times = withoutWeekdays(value);
+  return times !== value && isTimeRange(times);
+}
+
 /** The form that shows only in all values together. */
 function formOfAll(values: readonly string[]): ColumnForm {
   if (values.length === 0) return 'text';
-  const isRange = (value: string): boolean => {
-    if (!/\d/.test(value) || value.length > SAMPLE_UNITS_MAX) return false;
-    const times = parseClockTimes(value);
-    return typeof times !== 'string' && times.every(({ end }) => end !== null);
-  };
-  const given = values.filter((value) => !/^-+$/.test(value));
-  if (given.length > 0 && given.every(isRange)) return 'clocks';
-  if (given.length > 0 && given.length <= WEEKDAY_VALUES_MAX && areWeekdays(given)) return 'weekdays';
-  return values.every((value) => typeof parseWeeks(value) !== 'string') ? 'weeks' : 'text';
+  const given = values.filter((value) => !isMark(value));
+  if (given.length > 0 && given.every(isTimeRange)) return 'clocks';
+  const isFew = given.length > 0 && given.length <= WEEKDAY_VALUES_MAX;
+  if ((isFew || given.some(hasTimeBesideDay)) && areWeekdays(given)) return 'weekdays';
+  const areWeeks = given.length > 0 && given.every((value) => typeof parseWeeks(value) !== 'string');
+  return areWeeks ? 'weeks' : 'text';
 }
 
 function textOf(value: unknown): string {

@@ -4,7 +4,8 @@
  */
 
 /**
- * What a column means. Some roles are not fields of events: they are parts of a time, or `other`, which stands for what
+ * What a column means. Some roles are not fields of events: they are parts of a time, such as `period`, the number of a
+ * lesson in the day, or `other`, which stands for what
  * is easily mistaken for a field, such as the room that was requested or its capacity.
  */
 export type ColumnRole =
@@ -16,6 +17,7 @@ export type ColumnRole =
   | 'duration'
   | 'weekday'
   | 'weeks'
+  | 'period'
   | 'title'
   | 'courseId'
   | 'roomId'
@@ -35,9 +37,10 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'duration, minutes, length',
     weekday: 'weekday, week day, day of week, days of the week, day of the week, days, day',
     weeks: 'weeks, week pattern, week numbers, week number, week, teaching weeks, wks',
+    period: 'period, periods, lesson number, lesson no, slot, block',
     title:
       'title, summary, subject, course name, course title, module name, module title, name, module, course, lesson, class name',
-    courseId: 'course id, course code, course number, module code, crn, course, module, subject',
+    courseId: 'course id, course code, course number, module code, crn, course, module, subject, code',
     roomId: 'room, room id, room name, location, venue, place',
     studyGroup: 'study group, student group, group, groups, class, cohort, section, class no',
     lecturer:
@@ -56,6 +59,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'dauer, minuten',
     weekday: 'wochentag, tag',
     weeks: 'wochen, unterrichtswochen, semesterwochen, woche',
+    period: 'stunde, stunden, std, unterrichtsstunde, block',
     title: 'titel, veranstaltung, lehrveranstaltung, bezeichnung, betreff, fach, modul, kurs, thema',
     courseId: 'kursnummer, kurs nr, lv nummer, lv nr, modulnummer, kurs, modul, fach',
     roomId: 'raum, ort, saal, hörsaal, hoersaal, zimmer',
@@ -75,6 +79,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'duree',
     weekday: 'jour de la semaine, jour',
     weeks: 'semaines, semaine',
+    period: 'seance, creneau, numero de seance',
     title: 'intitule, titre, matiere, cours, enseignement, nom du cours',
     courseId: 'code du cours, code matiere, matiere, cours',
     roomId: 'salle, lieu, local',
@@ -93,6 +98,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'duracion',
     weekday: 'dia de la semana, dia',
     weeks: 'semanas, semana',
+    period: 'hora lectiva, sesion, franja',
     title: 'asignatura, materia, titulo, nombre de la asignatura, curso',
     courseId: 'codigo de asignatura, codigo, asignatura, materia, curso',
     roomId: 'aula, salon, lugar, ubicacion',
@@ -110,6 +116,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'duracao',
     weekday: 'dia da semana, dia de semana, dia',
     weeks: 'semanas, semana',
+    period: 'tempo letivo, tempo, bloco',
     title: 'unidade curricular, unidade de execucao, disciplina, cadeira, uc, curso',
     courseId: 'codigo da disciplina, codigo, unidade curricular, unidade de execucao, disciplina',
     roomId: 'sala, sala da aula, local',
@@ -127,6 +134,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'durata',
     weekday: 'giorno della settimana, giorno',
     weeks: 'settimane, settimana',
+    period: 'ora di lezione, numero ora',
     title: 'insegnamento, titolo, materia, corso',
     courseId: 'codice insegnamento, codice, insegnamento, materia',
     roomId: 'aula, sala, luogo',
@@ -144,6 +152,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'duur',
     weekday: 'weekdag, dag van de week, dag',
     weeks: 'weken, lesweken',
+    period: 'lesuur, uur, blok',
     title: 'vak, onderwerp, naam, cursus, omschrijving',
     courseId: 'vakcode, cursuscode, vak',
     roomId: 'lokaal, zaal, ruimte, locatie',
@@ -162,6 +171,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'czas trwania',
     weekday: 'dzien tygodnia, dzien',
     weeks: 'tygodnie, tydzien',
+    period: 'godzina lekcyjna, numer lekcji, lekcja, nr lekcji',
     title: 'przedmiot, nazwa przedmiotu, zajecia, nazwa, temat, kurs',
     courseId: 'kod przedmiotu, kod kursu, kod, przedmiot',
     roomId: 'sala, pomieszczenie, miejsce',
@@ -179,6 +189,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'delka, trvani',
     weekday: 'den v tydnu, den tydne, den',
     weeks: 'tydny, tyden',
+    period: 'vyucovaci hodina, hodina',
     title: 'predmet, nazev predmetu, nazev, kurz',
     courseId: 'kod predmetu, zkratka predmetu, kod, predmet',
     roomId: 'mistnost, ucebna, misto',
@@ -196,6 +207,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'тривалість',
     weekday: 'день тижня, день',
     weeks: 'тижні, тиждень, номер тижня',
+    period: 'пара, номер пари, урок, номер уроку',
     title: 'дисципліна, предмет, назва дисципліни, назва',
     courseId: 'код дисципліни, код, дисципліна, предмет',
     roomId: 'аудиторія, кабінет, приміщення, місце',
@@ -213,6 +225,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'длительность, продолжительность',
     weekday: 'день недели, день',
     weeks: 'недели, неделя, номер недели',
+    period: 'пара, номер пары, урок, номер урока',
     title: 'дисциплина, предмет, название дисциплины, название',
     courseId: 'код дисциплины, код, дисциплина, предмет',
     roomId: 'аудитория, кабинет, помещение, место',
@@ -230,6 +243,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'langd, varaktighet',
     weekday: 'veckodag, dag',
     weeks: 'veckor, vecka',
+    period: 'lektion, lektionspass, pass',
     title: 'kurs, kursnamn, amne, benamning, rubrik, titel',
     courseId: 'kurskod, kurs, amne',
     roomId: 'sal, lokal, rum, plats',
@@ -247,6 +261,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'sure',
     weekday: 'haftanin gunu, gun, gunler',
     weeks: 'haftalar, hafta',
+    period: 'ders no, ders saati no',
     title: 'ders adi, ders, dersin adi, konu',
     courseId: 'ders kodu, kod, crn',
     roomId: 'derslik, sinif no, oda, salon, yer',
@@ -264,6 +279,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: 'משך',
     weekday: 'יום בשבוע, יום',
     weeks: 'שבועות, שבוע',
+    period: 'מספר שיעור, שיעור',
     title: 'שם הקורס, שם קורס, קורס, נושא, מקצוע',
     courseId: 'מספר קורס, קוד קורס, קורס',
     roomId: 'חדר, כיתת לימוד, מיקום, אולם',
@@ -281,6 +297,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: '时长, 時長',
     weekday: '星期, 星期几, 周几, 星期幾',
     weeks: '周次, 周数, 週次, 上课周',
+    period: '节次, 節次, 节, 課節',
     title: '课程名称, 課程名稱, 课程, 課程, 科目',
     courseId: '课程代码, 课程编号, 课程号, 課程代碼, 课号',
     roomId: '教室, 上课地点, 地点, 地點',
@@ -298,6 +315,7 @@ const LANGUAGES: readonly Readonly<Partial<Record<ColumnRole, string>>>[] = [
     duration: '所要時間',
     weekday: '曜日',
     weeks: '授業回, 週',
+    period: '時限, 限, 講時',
     title: '科目名, 授業科目名, 授業科目, 授業名, 講義名, 科目',
     courseId: '科目コード, 授業コード, 科目番号',
     roomId: '教室, 教室名, 講義室, 場所',

@@ -74,9 +74,11 @@ export async function inspect(
     found = report;
   };
   const guessing = { ...named.rules, header: named.rules.header ?? 'guess' } as const;
-  const { loaded, failure, rules } = await loadGuessing(guessing, (given) =>
-    loadImage(opened, given, { ...options, onParts }),
-  );
+  const guess = await loadGuessing(guessing, (given) => loadImage(opened, given, { ...options, onParts }));
+  const { loaded, failure } = guess;
+  const csv = loaded?.source.csv;
+  const dialect = csv === undefined ? {} : rulesOfDialect(csv, named.rules);
+  const rules = { ...guess.rules, header: named.rules.header, ...dialect };
   progress.clear();
   const inspection = loaded === null ? null : inspectImage(loaded.image);
   const summary = inspection?.summary ?? null;
@@ -105,11 +107,8 @@ export async function inspect(
     if (named.rooms !== undefined) writeOut(`\n${await describeRooms(named.rooms)}\n`);
   }
   // What the proposal reads in another way was no fault of the source.
-  const canWrite = failure === null || seen.proposal?.command != null;
-  const csv = loaded?.source.csv;
-  const dialect = csv === undefined ? {} : rulesOfDialect(csv, named.rules);
-  const written = { ...seen, rules: { ...seen.rules, header: named.rules.header, ...dialect } };
-  if (isWritten && canWrite) return await writeProposal(write, isForced, named, written, reading);
+  const canWrite = failure === null || seen.proposal?.command != null || seen.rules.records !== undefined;
+  if (isWritten && canWrite) return await writeProposal(write, isForced, named, seen, reading, summary);
   if (summary === null) throw failure;
   return summary.events === 0 ? EXIT_FAILURE : 0;
 }
@@ -179,10 +178,14 @@ function describeLoad(
 }
 
 /** How a CSV source is written, where a timetable file has to say it. */
-function rulesOfDialect({ delimiter, hasHeader }: CsvDialect, { header }: ReadRules): Partial<ReadRules> {
+function rulesOfDialect(
+  { delimiter, hasHeader, headerLine }: CsvDialect,
+  { header }: ReadRules,
+): Partial<ReadRules> {
+  const found = hasHeader ? headerLine : false;
   return {
     ...(USUAL_DELIMITERS.includes(delimiter) ? {} : { delimiter }),
-    ...(hasHeader || header !== undefined ? {} : { header: false }),
+    ...(header === undefined && found !== undefined ? { header: found } : {}),
   };
 }
 
@@ -193,6 +196,7 @@ async function writeProposal(
   { spec, from, hidden, isOfFile }: ReadSource,
   { proposal, columns, rules }: Seen,
   { table, query }: ReadingSettings,
+  summary: SnapshotSummary | null,
 ): Promise<number> {
   if (isOfFile)
     throw new LecternError('option-invalid', '--write takes a source, and this is a timetable file');
@@ -206,7 +210,10 @@ async function writeProposal(
   if (!/\.ya?ml$/i.test(path))
     throw new LecternError('option-invalid', `--write ${path}: a timetable file ends in .yaml or .yml`);
   if (proposal === null || proposal.command === null) {
-    const reason = proposal === null ? 'it has no columns' : proposal.notes.join('; ');
+    const [fault] = summary?.rejections ?? [];
+    const empty =
+      fault === undefined ? 'it has no records' : `no record can be read, the first because ${fault.detail}`;
+    const reason = proposal === null ? empty : proposal.notes.join('; ');
     throw new LecternError('source-malformed', `no timetable file can be proposed: ${reason}`);
   }
   const database = Object.fromEntries(
@@ -258,7 +265,8 @@ function describeRecords(records: string | undefined, { args }: Pick<ReadSource,
 
 function formatDialect(csv: CsvDialect | undefined): string {
   if (csv === undefined) return '';
-  const header = csv.hasHeader ? '' : ', without a header: its columns are column 1, column 2, …';
+  const below = csv.headerLine === undefined ? '' : `, with the header in line ${csv.headerLine}`;
+  const header = csv.hasHeader ? below : ', without a header: its columns are column 1, column 2, …';
   return `, with ${JSON.stringify(csv.delimiter)} between cells${header}`;
 }
 
@@ -432,7 +440,9 @@ async function proposalFor(facts: ProposalFacts): Promise<Seen> {
   const within = document === undefined ? null : nestedSeen(document, rules, ground);
   const nested = within?.proposal.isComplete ? within : null;
   if (look.records === 0 && within === null) return { ...columns, proposal: null };
-  const proposal = nested?.proposal ?? flat;
+  // If nothing can be made of the records, what they are is said all the same.
+  const shown = nested ?? (look.records === 0 ? within : null);
+  const proposal = shown?.proposal ?? flat;
   const fields = Object.keys(proposal.map);
   if (isCalendar && fields.length === 0 && !isWritten) return { ...columns, proposal: null };
   const isKeyUnused = key.length > 0 && fields.includes('id');
@@ -447,7 +457,7 @@ async function proposalFor(facts: ProposalFacts): Promise<Seen> {
     timeZone: proposal.timeZone ?? timeZone,
     identifiers: proposal.identifiers ?? (identifiers === 'uuid' ? null : identifiers),
   };
-  const seen = nested ?? { ...columns, rules: { ...rules, records: within?.rules.records ?? rules.records } };
+  const seen = shown ?? { ...columns, rules: { ...rules, records: within?.rules.records ?? rules.records } };
   const command = proposal.isComplete ? commandOf(whole, seen.rules, facts) : null;
   return { ...seen, proposal: { ...whole, notes: [...proposal.notes, ...source.hidden], command } };
 }
@@ -455,7 +465,7 @@ async function proposalFor(facts: ProposalFacts): Promise<Seen> {
 /** The command that serves a source. What options cannot say goes into a timetable file. */
 function commandOf(
   proposal: MapProposal,
-  { records, encoding }: ReadRules,
+  { records, encoding, header }: ReadRules,
   { source, reading }: ProposalFacts,
 ): string {
   const { calendarFrom, calendarTo } = reading;
@@ -468,6 +478,7 @@ function commandOf(
   const isPlain =
     when === null &&
     (records ?? encoding) === undefined &&
+    typeof header !== 'number' &&
     Object.values(map).every((value) => typeof value === 'string');
   return isPlain
     ? ['lectern serve', ...source.args, ...options, ...proposedOptions(proposal), '--dev'].join(' ')

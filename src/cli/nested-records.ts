@@ -120,7 +120,9 @@ function recordsAt(found: readonly Found<JsonObject>[], steps: readonly Step[]):
       .slice(0, depth)
       .reduce((last, step) => ('name' in step ? step.name : last), 'document');
     const objects = looked.map(({ around }) => around.get(variable)).filter(isObject);
-    const scalars = objects.flatMap((value) => Object.keys(value).filter((name) => isScalar(value[name])));
+    const scalars = objects.flatMap((value) =>
+      Object.keys(value).filter((name) => [value[name]].flat().some(isScalar)),
+    );
     for (const property of kind === 'values' ? [null] : new Set(scalars)) {
       if (context.length >= CONTEXT_COLUMNS_MAX || property?.includes('`')) continue;
       const name = property ?? 'key';

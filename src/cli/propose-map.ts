@@ -8,7 +8,15 @@ import type { MapValue, ReadRules, Term, WeeklyPattern } from '../base/model/rea
 import { DAY_MS, formatInstant } from '../base/model/time.js';
 import { columnsOf, entryOf } from '../source/map-value.js';
 import { parseWeeks } from '../source/pattern/weeks.js';
-import { type ColumnForm, type LookedColumn, likenessOf, looksLike, separatorOf } from './column-look.js';
+import {
+  type ColumnForm,
+  hasTimeBesideDay,
+  isMark,
+  type LookedColumn,
+  likenessOf,
+  looksLike,
+  separatorOf,
+} from './column-look.js';
 import { type ColumnRole, certaintyOf } from './column-names.js';
 
 export interface MapProposal {
@@ -102,7 +110,10 @@ export function proposeMap(
     dateOrder: order.dateOrder,
     timeZone: zone.timeZone,
     identifiers: identifiers.mode,
-    notes: [...times.notes, ...order.notes, ...zone.notes, ...identifiers.notes],
+    // What is missing comes first, alone.
+    notes: hasTimes
+      ? [...times.notes, ...order.notes, ...zone.notes, ...identifiers.notes]
+      : [...times.notes, ...order.notes],
     isComplete: hasTimes && order.isKnown,
   };
 }
@@ -164,7 +175,7 @@ function fieldValue(column: LookedColumn, field: FieldName): MapValue {
 
 /** The texts of a column that stand for no value, such as `--` or `n/a`; none if it has no other texts. */
 function emptyMarks({ values }: LookedColumn): readonly string[] {
-  const marks = values.filter((value) => /^(?:[-\u2013\u2014]+|n\/a)$/i.test(value));
+  const marks = values.filter(isMark);
   return marks.length === values.length ? [] : marks;
 }
 
@@ -310,9 +321,11 @@ function findTimes(columns: readonly LookedColumn[]): Times {
   if (date === undefined && start === undefined)
     notes.push('the dates of lessons are missing: no column holds dates');
   const range = columns.find(({ form }) => form === 'clocks');
-  if (range !== undefined && from === undefined) {
-    notes.push(`${range.name} holds start and end in one cell; expected two columns`);
-  } else if (date !== undefined && from === undefined)
+  if (range !== undefined && from === undefined && start === undefined) {
+    const both = joined(date, range);
+    return { time: both, endTime: both, columns: [date, range].filter((each) => each !== undefined), notes };
+  }
+  if (date !== undefined && from === undefined)
     notes.push('the start of lessons is missing: no column holds times of day');
   const lastNote = endNote(columns, start ?? from, end ?? to);
   if (lastNote !== null) notes.push(lastNote);
@@ -481,7 +494,14 @@ function scoreOf(column: LookedColumn, field: (typeof TEXT_FIELDS)[number]): num
   const like = likenessOf(column, look.as);
   if (certainty > 0) {
     const factor = like >= LOOK_MIN ? GOOD_LOOK : isFew && like < 1 - CLEAR_LOOK_MIN ? BAD_LOOK : 1;
-    return by * certainty * factor;
+    // Of the objects of a list, the name is read, and of a person's names the last.
+    const named =
+      column.each === null
+        ? 1
+        : /^(?:id|.*(?:first|given|seats|capacity|mail|url).*)$/i.test(column.each)
+          ? 0.5
+          : 1;
+    return by * certainty * factor * named;
   }
   // A look alone tells a field only if the values can be nothing else.
   const isElse = look.as === 'room' && likenessOf(column, 'code') >= LOOK_MIN;
@@ -529,62 +549,108 @@ function findWeekly(columns: readonly LookedColumn[], lists: readonly LookedColu
   const validFrom = best(ranges, 'start', undefined, free) ?? best(ranges, 'startDate', undefined, free);
   const moments = ranges.filter(({ form }) => isDated(form));
   if (moments.length > 0 || (ranges.length > 0 && validUntil === undefined)) return null;
-  const range = columns.find(({ form }) => form === 'clocks');
-  const clocks = columns.filter((column) => column !== day && isClockColumn(column));
-  const start = best(clocks, 'start') ?? range ?? (clocks.length === 2 ? clocks[0] : undefined);
-  const end =
-    best(clocks, 'end', undefined, setOf(start)) ??
-    (clocks.length === 2 ? clocks.find((clock) => clock !== start) : undefined);
-  const minutes = best(columns, 'duration', ({ form }) => form === 'number');
+  const clock = clockOf(columns, day);
+  const { start, end, period } = clock;
   const taken = new Set([day, ...setOf(start), ...setOf(end), ...columns.filter(isOfSpan)]);
   const weeks = weeksOf([...columns, ...lists], taken, span);
-  const used = [day, start, end, ...columns.filter(isOfSpan), weeks?.column, validFrom, validUntil].filter(
-    (column) => column !== undefined,
-  );
+  const inSpan = columns.filter(isOfSpan);
+  const used = [day, start, end, period, ...inSpan, weeks?.column, validFrom, validUntil];
   const last = weeks?.last ?? null;
-  const cycle =
-    span === undefined && last !== null && last > 1 && last <= CYCLE_MAX && !hasFewWeeks(weeks?.column)
-      ? last
-      : null;
+  const isCycle = span === undefined && last !== null && last > 1 && last <= CYCLE_MAX;
+  const cycle = isCycle && !hasFewWeeks(weeks?.column) ? last : null;
   const within = (name: string): LookedColumn | undefined =>
     columns.find((column) => isOfSpan(column) && column.name.endsWith(name));
   const [from, until] = [validFrom ?? within('.start'), validUntil ?? within('.end')];
-  const term = termOf(from, until, cycle === null ? last : null);
-  const isRange = start?.form === 'clocks';
-  const length = end === undefined && !isRange ? minutes : undefined;
-  const notes: string[] = [];
-  if (start === undefined)
-    notes.push(
-      `the start of lessons is missing: ${day.name} holds days of the week, but no column holds times of day`,
-    );
-  else if (end === undefined && !isRange && length === undefined)
-    notes.push('the end of lessons is missing: no column holds times of day or minutes for it');
-  const isWhole = start !== undefined && (isRange || end !== undefined || length !== undefined);
-  const when: WeeklyPattern | null = isWhole
-    ? {
-        day: day.name,
-        ...(day.form === 'weekdays' ? {} : { dayOne: 'monday' as const }),
-        start: start.name,
-        ...(isRange || end === undefined ? {} : { end: end.name }),
-        ...(length === undefined ? {} : { minutes: length.name }),
-        ...(weeks === undefined ? {} : { weeks: weeks.name }),
-        ...(cycle === null ? {} : { cycle }),
-        ...(validFrom === undefined ? {} : { validFrom: validFrom.name }),
-        ...(validUntil === undefined ? {} : { validUntil: validUntil.name }),
-      }
-    : null;
-  if (isWhole) {
-    if (cycle !== null)
-      notes.push(
-        `${weeks?.name} has no week above ${cycle}, so cycle: ${cycle} is a guess: the numbers come round`,
-      );
-    notes.push(
-      `${day.name} holds days of the week instead of dates: the first day of the term (${term.firstDay}) and its ${term.weeks} weeks are guesses; days without lessons go into except`,
-    );
-    if (day.form !== 'weekdays')
-      notes.push(`${day.name} holds numbers of weekdays, and dayOne: monday is a guess`);
+  const isOfCalendar = last !== null && last <= ISO_WEEKS && (weeks?.first ?? 0) >= ISO_WEEKS_FROM;
+  const term = isOfCalendar ? calendarTerm() : termOf(from, until, cycle === null ? last : null);
+  const parts = {
+    day: day.name,
+    ...(day.form === 'weekdays' ? {} : { dayOne: 'monday' as const }),
+    ...clock.parts,
+    ...(weeks?.value === undefined ? {} : { weeks: weeks.value }),
+    ...(cycle === null ? {} : { cycle }),
+    ...(validFrom === undefined ? {} : { validFrom: validFrom.name }),
+    ...(validUntil === undefined ? {} : { validUntil: validUntil.name }),
+  };
+  const { start: startValue } = parts;
+  const when = clock.fault === null && startValue !== undefined ? { ...parts, start: startValue } : null;
+  return {
+    time: null,
+    endTime: null,
+    columns: used.filter((column) => column !== undefined),
+    notes: when === null ? [clock.fault ?? ''] : weeklyNotes(day, period, weeks, cycle, isOfCalendar, term),
+    when,
+    terms: { [TERM]: term },
+  };
+}
+
+interface FoundClock {
+  readonly start: LookedColumn | undefined;
+  readonly end: LookedColumn | undefined;
+  /** The column of the numbers of lessons, if there are no times. */
+  readonly period: LookedColumn | undefined;
+  readonly parts: Pick<WeeklyPattern, 'end' | 'minutes'> & Partial<Pick<WeeklyPattern, 'start'>>;
+  /** What is missing; null if nothing is. */
+  readonly fault: string | null;
+}
+
+/** The times of day of a weekly pattern. */
+function clockOf(columns: readonly LookedColumn[], day: LookedColumn): FoundClock {
+  const range = columns.find(({ form }) => form === 'clocks');
+  const clocks = columns.filter((column) => column !== day && isClockColumn(column));
+  const two = clocks.length === 2 ? clocks : [];
+  // A cell may have the days and their times.
+  const times = day.values.filter((value) => !isMark(value));
+  const hasTimes = times.length > 0 && times.every(hasTimeBesideDay);
+  const start = best(clocks, 'start') ?? range ?? two[0] ?? (hasTimes ? day : undefined);
+  const end = best(clocks, 'end', undefined, setOf(start)) ?? two.find((clock) => clock !== start);
+  const period = start === undefined ? best(columns, 'period', arePeriods) : undefined;
+  const value = period === undefined ? start?.name : periodTimes(period);
+  const found = { start, end, period };
+  if (value === undefined) {
+    const fault = `the start of lessons is missing: ${day.name} holds days of the week, but no column holds times of day`;
+    return { ...found, parts: {}, fault };
   }
-  return { time: null, endTime: null, columns: used, notes, when, terms: { [TERM]: term } };
+  if (period !== undefined || start === day || start?.form === 'clocks')
+    return { ...found, parts: { start: value }, fault: null };
+  if (end !== undefined) return { ...found, parts: { start: value, end: end.name }, fault: null };
+  const minutes = best(columns, 'duration', ({ form }) => form === 'number');
+  if (minutes !== undefined) return { ...found, parts: { start: value, minutes: minutes.name }, fault: null };
+  const fault = 'the end of lessons is missing: no column holds times of day or minutes for it';
+  return { ...found, parts: {}, fault };
+}
+
+function weeklyNotes(
+  day: LookedColumn,
+  period: LookedColumn | undefined,
+  weeks: FoundWeeks | undefined,
+  cycle: number | null,
+  isOfCalendar: boolean,
+  term: Term,
+): string[] {
+  const notes: string[] = [];
+  const name = weeks?.column?.name ?? '';
+  if (cycle !== null)
+    notes.push(`${name} has no week above ${cycle}, so cycle: ${cycle} is a guess: the numbers come round`);
+  const counted = isOfCalendar
+    ? `${name} looks like weeks of the calendar (ISO 8601), so the first day of the term (${term.firstDay}) is that of week 1`
+    : `the first day of the term (${term.firstDay}) and its ${term.weeks} weeks are guesses`;
+  notes.push(
+    `${day.name} holds days of the week instead of dates: ${counted}; days without lessons go into except`,
+  );
+  if (period !== undefined)
+    notes.push(
+      `${period.name} holds numbers of lessons in the day, and the times of day in \`start\` are guesses`,
+    );
+  if (typeof weeks?.value === 'object')
+    notes.push(`in \`weeks\`, which values of ${name} are the odd weeks of the term is a guess`);
+  if (weeks !== undefined && weeks.value === undefined)
+    notes.push(
+      `${name} may hold weeks, but ${JSON.stringify(weeks.column?.values[0])} names none, so each lesson is in all weeks: say what the values mean with \`weeks\`: { from: ${name}, values: { … } }`,
+    );
+  if (day.form !== 'weekdays')
+    notes.push(`${day.name} holds numbers of weekdays, and dayOne: monday is a guess`);
+  return notes;
 }
 
 function isDated(form: ColumnForm): boolean {
@@ -607,9 +673,11 @@ function areDayNumbers({ form, values }: LookedColumn): boolean {
 }
 
 interface FoundWeeks {
-  readonly name: string;
+  /** Undefined if the values of the column have an unknown meaning. */
+  readonly value: MapValue | undefined;
   readonly column?: LookedColumn;
-  /** The largest number; null if the weeks are told otherwise. */
+  /** The smallest and the largest number; null if the weeks are told otherwise. */
+  readonly first?: number | null;
   readonly last: number | null;
 }
 
@@ -625,13 +693,95 @@ function weeksOf(
   const free = columns.filter((column) => !taken.has(column));
   const isFit = ({ form, values }: LookedColumn): boolean =>
     form === 'weeks' || values.every((value) => typeof parseWeeks(value) !== 'string');
-  const column = best(free, 'weeks', isFit) ?? free.find(({ form }) => form === 'weeks');
-  if (column === undefined) return span === undefined ? undefined : { name: span, last: null };
+  const named = best(free, 'weeks');
+  const isSure = named !== undefined && certaintyOf(named.name, 'weeks') >= CERTAINTY_SURE;
+  if (isSure && !isFit(named)) {
+    const values = alternation(named.values);
+    const value = values === null ? undefined : { from: named.name, values };
+    return { value, column: named, last: null };
+  }
+  const isElse = ({ name }: LookedColumn): boolean =>
+    (['period', 'duration', 'other'] as const).some((role) => certaintyOf(name, role) > 0);
+  const column = best(free, 'weeks', isFit) ?? free.find((each) => each.form === 'weeks' && !isElse(each));
+  if (column === undefined) return span === undefined ? undefined : { value: span, last: null };
   const numbers = column.values.flatMap((value) => {
     const weeks = parseWeeks(value);
     return typeof weeks === 'string' ? [] : [...(weeks.numbers ?? [])];
   });
-  return { name: column.name, column, last: numbers.length === 0 ? null : Math.max(...numbers) };
+  const [first, last] = numbers.length === 0 ? [null, null] : [Math.min(...numbers), Math.max(...numbers)];
+  return { value: column.name, column, first, last };
+}
+
+/** A name that says what a column is, alone. */
+const CERTAINTY_SURE = 900;
+/** Names of weeks that alternate: the first of each pair are odd weeks. */
+const ALTERNATING: readonly (readonly [odd: RegExp, even: RegExp])[] = [
+  [/^a$/, /^b$/],
+  [/^(?:чисельник|числитель|чис)$/, /^(?:знаменник|знаменатель|знам)$/],
+  [/^(?:верхн\p{L}*)$/u, /^(?:нижн\p{L}*)$/u],
+  [/^u$/, /^g$/],
+];
+
+/** What values such as `A`, `week B` and `A/B` mean; null if they are no weeks that alternate. */
+function alternation(values: readonly string[]): Record<string, string | null> | null {
+  const plain = (value: string): string => value.toLowerCase().replace(WEEK_WORD, ' ').trim();
+  for (const [odd, even] of ALTERNATING) {
+    const parityOf = (text: string): string | null | undefined => {
+      if (odd.test(text)) return 'odd';
+      if (even.test(text)) return 'even';
+      const parts = text.split(/[\s/+&,;]+/);
+      return parts.length === 2 && odd.test(parts[0] ?? '') && even.test(parts[1] ?? '') ? null : undefined;
+    };
+    const found = values
+      .filter((value) => typeof parseWeeks(value) === 'string')
+      .map((value) => [value, parityOf(plain(value))] as const);
+    const has = (parity: string): boolean => found.some(([, each]) => each === parity);
+    if (has('odd') && has('even') && found.every(([, each]) => each !== undefined))
+      return Object.fromEntries(found) as Record<string, string | null>;
+  }
+  return null;
+}
+
+const WEEK_WORD =
+  /(?<!\p{L})(?:weeks?|wk|wochen?|semaines?|semanas?|settimana|weken|tydzień|týden|тиждень|неделя|vecka|hafta)(?!\p{L})\.?/gu;
+
+/** Cells such as `3` and `1-2`. */
+const PERIODS = /^(\d{1,2})(?:\s?[-\u2013]\s?(\d{1,2}))?$/;
+
+function arePeriods({ values }: LookedColumn): boolean {
+  return (
+    values.some((value) => PERIODS.test(value)) &&
+    values.every((value) => isMark(value) || PERIODS.test(value))
+  );
+}
+
+/** Lessons of 90 minutes if a day has few, or else of 45, with breaks of ten, from 8:00: to be corrected by a person. */
+function periodTimes({ name, values }: LookedColumn): MapValue {
+  const spans = values.flatMap((value) => {
+    const [, first, last = first] = PERIODS.exec(value) ?? [];
+    return first === undefined ? [] : [{ value, first: Number(first), last: Number(last) }];
+  });
+  const isLong = spans.every(({ first, last }) => first === last && last <= LONG_PERIODS_MAX);
+  const [minutes, zeroth] = [isLong ? 90 : 45, Math.min(1, ...spans.map(({ first }) => first))];
+  const clock = (number: number, more: number): string => {
+    const at = 8 * 60 + (number - zeroth) * (minutes + 10) + more;
+    return `${String(Math.floor(at / 60) % 24).padStart(2, '0')}:${String(at % 60).padStart(2, '0')}`;
+  };
+  const entries = spans
+    .sort((a, b) => a.first - b.first || a.last - b.last)
+    .map(({ value, first, last }) => [value, `${clock(first, 0)}-${clock(last, minutes)}`]);
+  return { from: name, values: Object.fromEntries(entries) as Record<string, string>, otherwise: 'reject' };
+}
+
+const LONG_PERIODS_MAX = 8;
+/** Terms that count their own weeks have fewer before they end. */
+const ISO_WEEKS_FROM = 20;
+const ISO_WEEKS = 53;
+
+/** The weeks of this year's calendar: week 1 has January 4. */
+function calendarTerm(): Term {
+  const day = Date.UTC(new Date().getUTCFullYear(), 0, 4) / DAY_MS;
+  return { firstDay: formatInstant((day - ((day + 3) % 7)) * DAY_MS).slice(0, 10), weeks: ISO_WEEKS };
 }
 
 /** Whether ranges such as `1-3` show that the term has few weeks. */
@@ -645,9 +795,10 @@ function termOf(
   until: LookedColumn | undefined,
   lastWeek: number | null,
 ): Term {
+  const isMonthFirst = [from, until].some((column) => (column?.dates?.secondMax ?? 0) > 12);
   const daysOf = (column: LookedColumn | undefined): number[] =>
     (column?.values ?? []).flatMap((value) => {
-      const date = readDate(value, column?.dates?.yearFirst === true ? 'ymd' : 'dmy');
+      const date = readDate(value, column?.dates?.yearFirst ? 'ymd' : isMonthFirst ? 'mdy' : 'dmy');
       return typeof date === 'string' ? [] : [date.days];
     });
   const first = Math.min(...daysOf(from));

@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fileFault, LecternError } from '../base/errors.js';
-import type { ReadRules } from '../base/model/read-rules.js';
+import { FIELDS } from '../base/model/fields.js';
+import type { MapValue, ReadRules } from '../base/model/read-rules.js';
 import type { LookedColumn } from './column-look.js';
 import { type MapProposal, namesIn, sourceOfValue } from './propose-map.js';
 
@@ -50,18 +51,22 @@ export function timetableText(
     ...(dateOrder === null ? [] : [...comments(noteOn('--date-order')), `dateOrder: ${dateOrder}`]),
     ...(Object.keys(map).length === 0 ? [] : ['fields:']),
     ...Object.entries(map).map(
-      ([field, value]) => `  ${field}: ${valueText(value)}${samples(sourceOfValue(value), columns)}`,
+      ([field, value]) => `  ${field}: ${valueText(value)}${samples(value, columns)}`,
     ),
-    ...unused(columns, [...Object.values(map).map(sourceOfValue), ...Object.values(when ?? {})]),
-    ...(when === null ? [] : [...comments(noteOn('dayOne')), 'when:']),
-    ...Object.entries(when ?? {}).map(([part, value]) => {
-      const shown = typeof value === 'string' && part !== 'dayOne' ? samples(value, columns) : '';
-      return `  ${part}: ${typeof value === 'number' ? value : scalar(String(value))}${shown}`;
+    ...unused(columns, [...Object.values(map), ...Object.values(when ?? {})].map(sourceOfValue)),
+    ...(when === null
+      ? []
+      : [...comments([...noteOn('dayOne'), ...noteOn('`start`'), ...noteOn('`weeks`')]), 'when:']),
+    ...Object.entries(when ?? {}).map(([part, value]: [string, MapValue | number]) => {
+      const shown = typeof value !== 'number' && part !== 'dayOne' ? samples(value, columns) : '';
+      return `  ${part}: ${typeof value === 'number' ? value : valueText(value)}${shown}`;
     }),
   ];
   const told = [
     ...noteOn('--date-order'),
     ...noteOn('dayOne'),
+    ...noteOn('`start`'),
+    ...noteOn('`weeks`'),
     ...noteOn('first day of the term'),
     ...noteOn('--time-zone'),
   ];
@@ -123,14 +128,15 @@ function comments(notes: readonly string[]): string[] {
 function unused(columns: readonly LookedColumn[], templates: readonly unknown[]): string[] {
   const used = templates.flatMap((template) => namesIn(String(template)));
   return columns
-    .filter(({ name }) => !used.includes(name))
+    .filter(({ name }) => !used.includes(name) && !FIELDS.some((field) => field.name === name))
     .map(({ name }) => `# not used: ${scalar(name)}${samples(scalar(name), columns)}`);
 }
 
 /** Some values of the columns, as a comment. */
-function samples(template: string, columns: readonly LookedColumn[]): string {
-  const names = namesIn(template);
-  const found = columns.filter(({ name }) => names.includes(name));
+function samples(value: MapValue, columns: readonly LookedColumn[]): string {
+  const names = namesIn(sourceOfValue(value));
+  const path = typeof value === 'object' ? (value.each ?? null) : null;
+  const found = columns.filter(({ name, each }) => names.includes(name) && each === path);
   const texts =
     found.length === 1 ? (found[0]?.samples ?? []) : found.map((column) => column.samples[0] ?? '');
   const text = texts.join(found.length === 1 ? ', ' : ' ').replace(/[\p{Cc}\s]+/gu, ' ');

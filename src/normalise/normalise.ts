@@ -20,7 +20,7 @@ import type {
 } from '../base/model/event.js';
 import { FIELDS, type Field, type FieldName, type KnownField, slotOf } from '../base/model/fields.js';
 import { describeIdentifier, parseIdentifier } from '../base/model/identifier.js';
-import { NEEDS_DATE_ORDER, parseLocalTime } from '../base/model/local-time.js';
+import { NEEDS_DATE_ORDER, parseLocalTime, partOfRange } from '../base/model/local-time.js';
 import type { ReadRules } from '../base/model/read-rules.js';
 import { normaliseText, quoteEscaped, textFault } from '../base/model/text.js';
 import { formatInstant, INSTANT_MS_MAX, INSTANT_MS_MIN, parseInstant } from '../base/model/time.js';
@@ -100,11 +100,14 @@ function readText(
 
 const READ_FIELDS = FIELDS.map((field, slot) => ({ field, slot }));
 const ID = slotOf('id');
+const TIME = slotOf('time');
+const END_TIME = slotOf('endTime');
 
 /** Checks rows. Keeps nothing of a row but texts. */
 export class Normaliser {
   readonly ambiguousTimes: AmbiguousTimes;
   readonly #mode: IdentifierMode;
+  readonly #dateOrder: ReadRules['dateOrder'];
   readonly #readInstant: ReadInstant;
   readonly #contentIdentifiers = new ContentIdentifiers();
   /** Values of these fields repeat hundreds of times. Times need no memo: reading one is as cheap as looking it up. */
@@ -122,6 +125,7 @@ export class Normaliser {
     ambiguousTimes: AmbiguousTimes = { gaps: 0, overlaps: 0 },
   ) {
     this.#mode = rules.identifiers;
+    this.#dateOrder = rules.dateOrder;
     this.ambiguousTimes = ambiguousTimes;
     this.#readInstant = createInstantReader(rules, ambiguousTimes);
   }
@@ -175,6 +179,8 @@ export class Normaliser {
       let read: string | number | ValueFault | undefined = memo?.get(text);
       if (read === undefined) {
         read = readText(field, text, mode, this.#readInstant);
+        if (typeof read === 'object' && field.kind === 'instant')
+          read = this.#readPart(row, name, text) ?? read;
         if (typeof read === 'object') {
           refuse(read.code, name, read.detail);
           continue;
@@ -194,6 +200,14 @@ export class Normaliser {
     if (isDerived && event.id === null)
       event.id = this.#contentIdentifiers.identifierOf(normalised, position);
     return normalised;
+  }
+
+  /** Both times of a row may be one range, such as `2026-10-05 8:00-9:30`. @returns null if they are not */
+  #readPart(row: Row, name: FieldName, text: string): number | null {
+    if (!row.isText(TIME) || !row.isText(END_TIME) || row.textOf(TIME) !== row.textOf(END_TIME)) return null;
+    const cut = partOfRange(text, this.#dateOrder, name === 'time' ? 'start' : 'end');
+    const instantMs = cut === null ? null : this.#readInstant(cut);
+    return typeof instantMs === 'number' ? instantMs : null;
   }
 
   /** No lesson is lost for a bad time of change. Its local times are not counted as ambiguous. */

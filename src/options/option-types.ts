@@ -197,8 +197,8 @@ export interface RoomsDescription {
   readonly encoding?: string | undefined;
   /** Character between the cells of CSV. Default: guessed. */
   readonly delimiter?: string | undefined;
-  /** Names of the columns of CSV if the first line is no header; false for the names `column 1`, `column 2`, …. Default: guessed. */
-  readonly header?: readonly string[] | boolean | undefined;
+  /** Line of the header of CSV if lines stand above it; or the names of the columns if there is no header; false for the names `column 1`, `column 2`, …. Default: guessed. */
+  readonly header?: number | readonly string[] | boolean | undefined;
 }
 
 /** One source of a timetable file. */
@@ -223,8 +223,8 @@ export interface SourceDescription {
   readonly encoding?: string | undefined;
   /** Character between the cells of CSV. Default: guessed. */
   readonly delimiter?: string | undefined;
-  /** Names of the columns of CSV if the first line is no header; false for the names `column 1`, `column 2`, …. Default: guessed. */
-  readonly header?: readonly string[] | boolean | undefined;
+  /** Line of the header of CSV if lines stand above it; or the names of the columns if there is no header; false for the names `column 1`, `column 2`, …. Default: guessed. */
+  readonly header?: number | readonly string[] | boolean | undefined;
   /** JSONata expression that gives the records of a nested JSON document of at most 64 MiB. */
   readonly records?: string | undefined;
   /** First day of the expansion of recurring events in calendars; default: one year before the load. */

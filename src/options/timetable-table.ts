@@ -3,7 +3,7 @@
  * docs/timetable-file.md are made from this table; `npm run docs` writes the last two.
  */
 
-import { TERM_WEEKS_MAX } from '../base/limits.js';
+import { HEADER_LINE_MAX, TERM_WEEKS_MAX } from '../base/limits.js';
 import {
   FIRST_DAYS,
   type FieldValue,
@@ -187,9 +187,9 @@ const CSV: Readonly<Record<string, readonly [Kind | Shape, Given]>> = {
   ],
   delimiter: [DELIMITER, { help: 'character between the cells of CSV', default: 'guessed' }],
   header: [
-    eitherOf(TEXTS, ON_OFF),
+    eitherOf(count('line', 1, HEADER_LINE_MAX), TEXTS, ON_OFF),
     {
-      help: 'names of the columns of CSV if the first line is no header; false for the names `column 1`, `column 2`, …',
+      help: 'line of the header of CSV if lines stand above it; or the names of the columns if there is no header; false for the names `column 1`, `column 2`, …',
       default: 'guessed',
     },
   ],

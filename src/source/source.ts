@@ -134,8 +134,10 @@ export type SourceFormat =
 /** How a CSV source is written. */
 export interface CsvDialect {
   readonly delimiter: string;
-  /** Whether the first row names the columns. */
+  /** Whether a row names the columns. */
   readonly hasHeader: boolean;
+  /** The line of the header, if lines above it are left out. */
+  readonly headerLine?: number;
 }
 
 export interface ReadSummary {

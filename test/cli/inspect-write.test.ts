@@ -304,3 +304,132 @@ test('in the form of HSR: lessons within slots within days, start and end in one
     '10-06T06:10 Physik',
   ]);
 });
+
+test('in the form of a German school: a title above the header, windows-1252, ranges, weeks A and B', async (t) => {
+  const lines = [
+    'Stundenplan 2026/27;;;;;;',
+    '',
+    'Wochentag;Std.;Uhrzeit;Fach;Lehrkraft;Raum;Woche',
+    'Montag;1-2;8:00-9:30;Übungen;Müller, Jörg;A101;A',
+    'Montag;1-2;8:00-9:30;Geschichte;Weiß, Käthe;A102;B',
+    'Dienstag;3-4;9:50-11:20;Geschichte;Weiß, Käthe;A102;',
+  ];
+  const { path, text } = await written(t, 'plan.csv', Buffer.from(lines.join('\r\n'), 'latin1'), {
+    weeks: 3,
+  });
+  t.match(text, / {4}encoding: windows-1252\n {4}header: 3\n/);
+  t.match(text, /# .* which values of Woche are the odd weeks .* is a guess\n {4}when:/);
+  t.match(
+    text,
+    / {6}weeks: \{ from: Woche, values: \{ A: odd, B: even \} \} # A, B\n/,
+    'and not the lesson numbers',
+  );
+  t.strictSame(await eventsOf(t, path, 'date=2026-09-28&days=14'), [
+    '09-28T08:00 Übungen',
+    '09-29T09:50 Geschichte',
+    '10-05T08:00 Geschichte',
+    '10-06T09:50 Geschichte',
+  ]);
+});
+
+test('in the form of an Excel export: two header lines, weekday and name of the month, start and end in one cell', async (t) => {
+  const csv = `Course,,Time,,Where
+Code,Title,Date,Hours,Room
+CS101,Operating systems,Mon 05-Oct-2026,8:00-9:30,A100
+CS102,Networks and security,Tue 06-Oct-2026,10:00 - 11:30,B101
+`;
+  const { path, text } = await written(t, 'export.csv', csv);
+  t.match(text, / {4}header: 2\n/);
+  t.match(text, / {6}endTime: "\{Date\} \{Hours\}" # Mon 05-Oct-2026 8:00-9:30\n/);
+  const { stdout } = await runHere(t, ['export', path, '--format', 'csv']);
+  t.match(stdout, /,2026-10-05T08:00:00\.000Z,2026-10-05T09:30:00\.000Z,Operating systems,/);
+  t.match(stdout, /,2026-10-06T10:00:00\.000Z,2026-10-06T11:30:00\.000Z,Networks and security,/);
+});
+
+test('in the form of a French export: 8h30, semaine A/B, several teachers', async (t) => {
+  const csv = `Jour;Heure de début;Heure de fin;Semaine;Matière;Enseignant(s);Salle
+lundi;8h00;9h30;semaine A;Chimie organique;DUPONT Marie;S. 204
+mardi;10h;11h45;semaine B;Histoire de l’art;MARTIN Jean / DUPONT Marie;S. 205
+jeudi;8h30;10h00;semaine A/B;Chimie organique;DUPONT Marie;S. 204
+`;
+  const { path } = await written(t, 'edt.csv', csv, { weeks: 2 });
+  t.strictSame(await eventsOf(t, path, 'lecturerId=DUPONT Marie'), [
+    '09-28T08:00 Chimie organique',
+    '10-01T08:30 Chimie organique',
+    '10-06T10:00 Histoire de l’art',
+    '10-08T08:30 Chimie organique',
+  ]);
+});
+
+test('in the form of a Spanish faculty: days and their times in one cell', async (t) => {
+  const csv = `Asignatura,Horario,Aula
+Cálculo,"Lunes 10:00-12:00, Miércoles 9:00-10:00",Aula 1.2
+Física,Jueves 16:00-18:00 y Viernes 8:00-10:00,Lab 3
+`;
+  const { path } = await written(t, 'horario.csv', csv, { weeks: 1 });
+  t.strictSame(await eventsOf(t, path, 'date=2026-09-28&days=7'), [
+    '09-28T10:00 Cálculo',
+    '09-30T09:00 Cálculo',
+    '10-01T16:00 Física',
+    '10-02T08:00 Física',
+  ]);
+});
+
+test('in the form of a Ukrainian faculty: numbers of lessons in place of times', async (t) => {
+  const csv = `День,Пара,Тиждень,Дисципліна,Аудиторія
+Понеділок,1,чисельник,Вища математика,201
+Понеділок,2,знаменник,Програмування,305
+Вівторок,2,,Фізика твердого тіла,201
+`;
+  const { path, text } = await written(t, 'rozklad.csv', csv, { weeks: 2 });
+  t.match(text, /# Пара holds numbers of lessons in the day, and the times of day in `start` are guesses\n/);
+  const times =
+    'start: { from: Пара, values: { "1": "08:00-09:30", "2": "09:40-11:10" }, otherwise: reject }';
+  t.ok(text.includes(times));
+  writeFileSync(path, readFileSync(path, 'utf8').replace('09:40-11:10', '10:05-11:40'));
+  t.strictSame(await eventsOf(t, path, 'roomId!=x'), [
+    '09-28T08:00 Вища математика',
+    '09-29T10:05 Фізика твердого тіла',
+    '10-05T10:05 Програмування',
+    '10-06T10:05 Фізика твердого тіла',
+  ]);
+});
+
+test('in the form of Banner: MWF beside Tu, 12 hours, dates of a term, TBA', async (t) => {
+  const csv = `CRN,Title,Days,Time,Begin Date,End Date,Location
+10001,University Physics,MWF,01:00 pm-01:50 pm,09/28/2026,10/09/2026,Hall 101
+10002,Intro to Proofs,Tu,11:30 am-12:45 pm,09/28/2026,10/09/2026,TBA
+10003,Independent Study,TBA,TBA,09/28/2026,10/09/2026,TBA
+`;
+  const folder = t.testdir({ 'banner.csv': csv });
+  const path = join(folder, 'timetable.yaml');
+  const seen = await runHere(t, ['inspect', join(folder, 'banner.csv'), '--write', path]);
+  t.match(seen.stdout, /1 record left out/, 'a course without hours has no events');
+  const text = readFileSync(path, 'utf8');
+  t.match(text, /firstDay: 2026-09-28, weeks: 2,/, 'the dates tell the term');
+  t.match(text, /roomId: \{ from: Location, values: \{ TBA: null \} \}/);
+  writeFileSync(path, text.replace(/^timeZone: .*$/m, 'timeZone: UTC'));
+  t.strictSame(await eventsOf(t, path, 'date=2026-09-28&days=3'), [
+    '09-28T13:00 University Physics',
+    '09-29T11:30 Intro to Proofs',
+    '09-30T13:00 University Physics',
+  ]);
+});
+
+test('weeks of the calendar, and weeks of unknown meaning', async (t) => {
+  const csv = (weeks: string): string => `Vak;Dag;Tijd;Weken;Locatie
+Natuurkunde;ma;9.00-10.45;${weeks};H0.01
+Wiskunde A;wo;11.00 - 12.45;${weeks};H1.12
+`;
+  const { path, text } = await written(t, 'rooster.csv', csv('40 t/m 41'), { firstDay: '2025-12-29' });
+  t.match(text, /# .*Weken looks like weeks of the calendar \(ISO 8601\).* is that of week 1; /);
+  t.strictSame(await eventsOf(t, path, 'roomId=H0.01'), [
+    '09-28T09:00 Natuurkunde',
+    '10-05T09:00 Natuurkunde',
+  ]);
+  const unknown = await written(t, 'onbekend.csv', csv('blok 2'));
+  t.match(
+    unknown.text,
+    /# Weken may hold weeks, but "blok 2" names none, so each lesson is in all weeks: say .*\n/,
+  );
+});

@@ -96,10 +96,11 @@ export interface ReadRules {
   /** The character between the cells of CSV. Default: guessed. */
   readonly delimiter?: string | undefined;
   /**
-   * The names of the columns of CSV without a header; false for numbered names; guess for those if the first line looks
-   * like data, which is otherwise refused unless the field map has numbered names.
+   * The line of the header of CSV, or the names of the columns without a header; false for numbered names; guess for the
+   * line of the header, and for numbered names if the first line looks like data, which is otherwise refused unless the
+   * field map has numbered names.
    */
-  readonly header?: readonly string[] | boolean | 'guess' | undefined;
+  readonly header?: readonly string[] | number | boolean | 'guess' | undefined;
   /** A JSONata expression that gives the records of one JSON document. */
   readonly records?: string | undefined;
   /** ISO 8601 dates: recurring events are expanded from the day `from` to the day before `to`. */

@@ -193,24 +193,26 @@ const SEPARATOR_LINE = /^"?sep=([^\w\s"]|\t)"?(?:\r\n|\r|\n|$)/i;
 
 export interface Dialect {
   readonly delimiter: number;
-  /** Length of a line `sep=;` before the header. */
+  /** Length of the lines before the header: `sep=;`, or a title. */
   readonly skip: number;
 }
 
 /**
  * @param head the first bytes
  * @param given the byte between cells, if it is known
+ * @param above the length of the lines above the header
  * @returns null if the first row has fewer than two columns
  */
-export function recogniseDialect(head: Buffer, given?: number): Dialect | null {
+export function recogniseDialect(head: Buffer, given?: number, above = 0): Dialect | null {
   const separator = SEPARATOR_LINE.exec(head.toString('latin1', 0, 16));
   if (separator !== null) {
-    return { delimiter: given ?? (separator[1] as string).charCodeAt(0), skip: separator[0].length };
+    const skip = Math.max(above, separator[0].length);
+    return { delimiter: given ?? (separator[1] as string).charCodeAt(0), skip };
   }
-  if (given !== undefined) return { delimiter: given, skip: 0 };
+  if (given !== undefined) return { delimiter: given, skip: above };
   let best: { delimiter: number; columns: number; equal: number } | null = null;
   for (const delimiter of DELIMITERS) {
-    const [columns = 0, ...counts] = countCells(head, delimiter);
+    const [columns = 0, ...counts] = countCells(head.subarray(above), delimiter);
     // Sentences may have one bar.
     if (columns < (delimiter === BAR ? 3 : 2)) continue;
     const equal =
@@ -218,7 +220,87 @@ export function recogniseDialect(head: Buffer, given?: number): Dialect | null {
     const isBetter = best === null || equal > best.equal || (equal === best.equal && columns > best.columns);
     if (isBetter) best = { delimiter, columns, equal };
   }
-  return best === null ? null : { delimiter: best.delimiter, skip: 0 };
+  return best === null ? null : { delimiter: best.delimiter, skip: above };
+}
+
+/** A header is searched in so many rows. */
+const HEADER_ROWS_MAX = 20;
+/** The least share of rows that have the usual number of cells. */
+const USUAL_SHARE_MIN = 0.5;
+
+/** @returns where a line begins, counted from 1; -1 if the bytes have fewer lines */
+export function lineStart(bytes: Buffer, line: number): number {
+  let at = 0;
+  for (let passed = 1; passed < line; passed++) {
+    while (at < bytes.length && bytes[at] !== LF && bytes[at] !== CR) at++;
+    if (at >= bytes.length) return -1;
+    at += bytes[at] === CR && bytes[at + 1] === LF ? 2 : 1;
+  }
+  return at;
+}
+
+interface SeenRow {
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+/**
+ * The line of a header below a title, or of the second of two header lines, as spreadsheets have them. Lines above a
+ * header fill at most half of the usual number of cells; a second header line names columns that the first leaves empty.
+ *
+ * @param isData whether cells are data and no names
+ * @returns null if the first row is not above a header
+ */
+export function guessHeaderLine(
+  head: Buffer,
+  given: number | undefined,
+  isData: (cells: readonly string[]) => boolean,
+): number | null {
+  let rows: readonly SeenRow[] = [];
+  let [width, share] = [0, 0];
+  for (const delimiter of given === undefined ? DELIMITERS : [given]) {
+    const seen = rowsOf(head, delimiter);
+    const widths = new Map<number, number>();
+    for (const { cells } of seen) widths.set(cells.length, (widths.get(cells.length) ?? 0) + 1);
+    const [usual = 0, count = 0] = [...widths].sort((a, b) => b[1] - a[1])[0] ?? [];
+    if (usual < 2 || count / seen.length <= share) continue;
+    [rows, width, share] = [seen, usual, count / seen.length];
+  }
+  const filled = ({ cells }: SeenRow): number => cells.filter((cell) => cell !== '').length;
+  const first = rows.findIndex((row) => 2 * filled(row) > width);
+  const [header, next, after] = rows.slice(first);
+  if (first === -1 || first >= HEADER_ROWS_MAX || header === undefined || share < USUAL_SHARE_MIN)
+    return null;
+  if (header.cells.length !== width || isData(header.cells)) return null;
+  const names = next?.cells.some((cell, n) => cell !== '' && header.cells[n] === '');
+  const isSecond = names && next?.cells.length === width && !isData(next.cells);
+  const found = isSecond && after !== undefined && isData(after.cells) ? next : header;
+  return found === rows[0] ? null : (found?.line ?? null);
+}
+
+/** The first rows that are not blank, without an incomplete one. */
+function rowsOf(head: Buffer, delimiter: number): SeenRow[] {
+  const rows: SeenRow[] = [];
+  const scanner = new RowScanner(delimiter);
+  const separator = SEPARATOR_LINE.exec(head.toString('latin1', 0, 16));
+  let line = separator === null ? 1 : 2;
+  for (let at = separator?.[0].length ?? 0; at < head.length && rows.length < ROWS_COMPARED; ) {
+    scanner.begin();
+    const end = scanner.scan(head, at, at);
+    if (end < 0) break;
+    const cells = cellsOf(head.subarray(at, end), scanner);
+    if (cells.some((cell) => cell !== '')) rows.push({ line, cells });
+    line += scanner.lineBreaks + 1;
+    at = end + (head[end] === CR && head[end + 1] === LF ? 2 : 1);
+  }
+  return rows;
+}
+
+/** The texts of a scanned row, without white space around them. */
+export function cellsOf(row: Buffer, { cells, count }: Pick<RowScanner, 'cells' | 'count'>): string[] {
+  return Array.from({ length: Math.min(count, CSV_COLUMNS_MAX) }, (_, n) =>
+    row.toString('utf8', cells[3 * n], cells[3 * n + 1]).trim(),
+  );
 }
 
 /** How many cells each of the first rows has. Blank lines do not count, nor an incomplete row after the first. */

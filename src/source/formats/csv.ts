@@ -9,7 +9,17 @@ import { quickHash } from '../../base/structures/quick-hash.js';
 import { type Names, NULL, namesOf } from '../../base/structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import type { CsvDialect } from '../source.js';
-import { ESCAPED_CELL, INCOMPLETE, OPEN_QUOTE, PLAIN_CELL, RowScanner, recogniseDialect } from './csv-row.js';
+import {
+  cellsOf,
+  ESCAPED_CELL,
+  guessHeaderLine,
+  INCOMPLETE,
+  lineStart,
+  OPEN_QUOTE,
+  PLAIN_CELL,
+  RowScanner,
+  recogniseDialect,
+} from './csv-row.js';
 import { type FormatReader, malformed, notUtf8, tooLong } from './reader.js';
 
 const LF = 0x0a;
@@ -21,7 +31,7 @@ const UNIT_SEPARATOR = '\x1f';
 /**
  * CSV (RFC 4180): delimited by comma, semicolon, tab or bar, or by the character of the rules, with lines that end in
  * LF, CR LF or CR. An empty cell becomes null, and a pair of quotes an empty text. Rows of empty cells are skipped. The
- * first row is the header, unless the rules name the columns, or say that there is none.
+ * first row is the header, unless the rules name its line or the columns, or say that there is none.
  */
 export class CsvReader implements FormatReader {
   readonly format = 'csv';
@@ -34,6 +44,10 @@ export class CsvReader implements FormatReader {
   readonly #encoding: string | undefined;
   readonly #delimiter: Buffer | null;
   readonly #givenHeader: ReadRules['header'];
+  /** The line of the header, if it is not the first row. */
+  readonly #headerLine: number | null;
+  /** The cells of the line above the header, which name the columns that the header leaves empty. */
+  #namesAbove: readonly string[] = [];
   /** Whether columns without names can be used. */
   readonly #takesNumbers: boolean;
   /** The last bytes, if a delimiter of several bytes may begin with them. */
@@ -72,7 +86,15 @@ export class CsvReader implements FormatReader {
     this.#takesNumbers = header === 'guess' || /\bcolumn \d/.test(JSON.stringify(fieldMap ?? {}));
     const isLong = this.#delimiter !== null && this.#delimiter.length > 1;
     const byte = isLong ? UNIT_SEPARATOR.charCodeAt(0) : this.#delimiter?.[0];
-    const dialect = recogniseDialect(head, byte);
+    this.#headerLine = typeof header === 'number' ? header : null;
+    if (header === 'guess' && !isLong) this.#headerLine = guessHeaderLine(head, byte, isData);
+    const above = lineStart(head, this.#headerLine ?? 1);
+    if (above === -1)
+      throw malformed(
+        sourceName,
+        `the header is in line ${header}; the source has fewer lines, or longer ones`,
+      );
+    const dialect = recogniseDialect(head, byte, above);
     if (dialect === null) {
       throw this.#malformed(
         'the header line has one column; expected names separated by comma, semicolon, tab or |',
@@ -81,7 +103,9 @@ export class CsvReader implements FormatReader {
     if (Array.isArray(header)) this.#header = headerOf(header, table, false);
     this.#scanner = new RowScanner(dialect.delimiter);
     this.#toSkip = dialect.skip;
-    if (dialect.skip > 0) this.#line++;
+    if (dialect.skip > 0) this.#line = Math.max(2, this.#headerLine ?? 2);
+    if (above > 0 && !isLong)
+      this.#namesAbove = this.#cellsAt(head.subarray(lineStart(head, this.#line - 1), above));
   }
 
   /** What was guessed or given. */
@@ -89,7 +113,18 @@ export class CsvReader implements FormatReader {
     const header = this.#header;
     if (header === null) return undefined;
     const given = this.#delimiter?.toString();
-    return { delimiter: given ?? String.fromCharCode(this.#scanner.delimiter), hasHeader: header.isRead };
+    return {
+      delimiter: given ?? String.fromCharCode(this.#scanner.delimiter),
+      hasHeader: header.isRead,
+      ...(this.#headerLine === null ? {} : { headerLine: this.#headerLine }),
+    };
+  }
+
+  /** The cells of one whole line. */
+  #cellsAt(line: Buffer): string[] {
+    this.#scanner.begin();
+    const end = this.#scanner.scan(line, 0, 0);
+    return end < 0 ? [] : cellsOf(line.subarray(0, end), this.#scanner);
   }
 
   push(given: Buffer): void {
@@ -338,13 +373,14 @@ export class CsvReader implements FormatReader {
     const problem = this.#problemOf(row.includes(0), count);
     if (problem !== null) throw this.#malformed(problem);
     const given = this.#givenHeader;
-    const texts = this.#textsOf(row);
-    const isData = typeof given !== 'boolean' && this.#takesNumbers && dataIn(texts) !== null;
-    const hasNames = given !== false && !isData;
-    const columns = readCsvHeader(hasNames ? texts : texts.map(() => ''), count, given === true || !hasNames);
+    const above = this.#namesAbove.length === count ? this.#namesAbove : [];
+    const texts = this.#textsOf(row).map((text, n) => (text.trim() === '' ? (above[n] ?? '') : text));
+    const isGiven = given === true || typeof given === 'number';
+    const isRecord = given === false || (!isGiven && this.#takesNumbers && isData(texts));
+    const columns = readCsvHeader(isRecord ? texts.map(() => '') : texts, count, isGiven || isRecord);
     if ('problem' in columns) throw this.#malformed(columns.problem);
-    this.#header = headerOf(columns, this.#table, hasNames);
-    return hasNames ? null : this.#header;
+    this.#header = headerOf(columns, this.#table, !isRecord);
+    return isRecord ? this.#header : null;
   }
 
   #textsOf(row: Buffer): string[] {
@@ -373,7 +409,7 @@ const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const DATE = /^\d{1,4}([./-])\d{1,2}\1\d{1,4}(?!\d)/;
 /** A time of day, or a range. */
-const TIME = /^\d{1,2}[:.]\d\d(?::\d\d)?(?:\s*[ap]\.?m\.?)?(?:$|\s*[-\u2013/]\s*\d{1,2}[:.]\d\d)/i;
+const TIME = /^\d{1,2}[:.h]\d\d(?::\d\d)?(?:\s*[ap]\.?m\.?)?(?:$|\s*[-\u2013/]\s*\d{1,2}[:.h]\d\d)/i;
 const NUMBER = /^-?\d+(?:[.,]\d+)?$/;
 
 /** A cell that is data and no name of a column; null if all may be names. */
@@ -381,6 +417,10 @@ function dataIn(texts: readonly string[]): string | null {
   const given = texts.map((text) => text.trim());
   const data = given.flatMap((name) => [UUID, DATE, TIME].flatMap((form) => form.exec(name)?.[0] ?? []))[0];
   return data ?? (given.every((name) => NUMBER.test(name)) ? (given[0] ?? '') : null);
+}
+
+function isData(texts: readonly string[]): boolean {
+  return dataIn(texts) !== null;
 }
 
 /** The columns of a CSV source. */

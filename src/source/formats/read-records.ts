@@ -8,7 +8,7 @@ import type { ReadRules } from '../../base/model/read-rules.js';
 import { FieldTable } from '../field-map.js';
 import { preparePatterns } from '../map-value.js';
 import type { LoadOptions, ReadSummary, RowSink } from '../source.js';
-import { recogniseDialect } from './csv-row.js';
+import { guessHeaderLine, recogniseDialect } from './csv-row.js';
 import { type FormatReader, malformed } from './reader.js';
 import { foreignText, Transcoder } from './text-encoding.js';
 
@@ -163,14 +163,16 @@ async function nestedReader(): Promise<ReaderClass> {
 }
 
 /** The format, with what the rules say of it. */
-function sniffedBy({ delimiter, records }: ReadRules, sniffed: Sniffed, head: Buffer): Sniffed {
+function sniffedBy({ delimiter, header, records }: ReadRules, sniffed: Sniffed, head: Buffer): Sniffed {
   if (records !== undefined && !('format' in sniffed && /^(?:ndjson|json-array)$/.test(sniffed.format)))
     return {
       problem: `records is an expression over JSON; ${'format' in sniffed ? `found ${sniffed.format}` : sniffed.problem}`,
     };
-  // Cells may be parted by a character that is not recognised.
-  const isText = delimiter !== undefined && 'problem' in sniffed && head.some((byte) => !isWhiteSpace(byte));
-  return isText ? { format: 'csv', skip: head[0] === 0xef && head[1] === 0xbb ? 3 : 0 } : sniffed;
+  // Cells may be parted by a character that is not recognised, and a title above the header has no cells.
+  const isGiven = delimiter !== undefined || typeof header === 'number';
+  const isText = 'problem' in sniffed && head.some((byte) => !isWhiteSpace(byte));
+  const isCsv = isText && (isGiven || (header === 'guess' && hasHeaderBelow(head)));
+  return isCsv ? { format: 'csv', skip: head[0] === 0xef && head[1] === 0xbb ? 3 : 0 } : sniffed;
 }
 
 /** Cuts long chunks, so that no step blocks the event loop for long. */
@@ -295,6 +297,16 @@ function isArrayByte(byte: number | undefined): boolean {
  */
 function isWesternWord(head: Buffer): boolean {
   return /^[ÜÝÞß][a-z][a-z]/.test(head.toString('latin1', 0, 3));
+}
+
+/** Whether a header stands below lines without cells. */
+function hasHeaderBelow(head: Buffer): boolean {
+  if (
+    head.includes(0) ||
+    MAGIC.some(([magic]) => head.toString('latin1', 0, 16).trimStart().startsWith(magic))
+  )
+    return false;
+  return guessHeaderLine(head, undefined, () => false) !== null;
 }
 
 /** Text whose first row has a separator outside quotes. */

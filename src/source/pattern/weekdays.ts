@@ -1,5 +1,6 @@
 /** Days of the week as names and abbreviations in any language, letters and numbers. Monday is 0. */
 import { MEETINGS_MAX, VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX } from '../../base/limits.js';
+import { COMMON_LANGUAGES } from '../../base/model/local-time.js';
 import type { WeeklyPattern } from '../../base/model/read-rules.js';
 import { quoteEscaped } from '../../base/model/text.js';
 import { DAY_MS } from '../../base/model/time.js';
@@ -15,10 +16,10 @@ export const WEEKDAYS = [
   'Sunday',
 ] as const;
 
-/** The languages tried first: a short name often means something else in a language that few timetables have. */
-const COMMON_LANGUAGES = 'en de fr es pt it nl pl cs uk ru sv tr he zh zh-Hant ja'.split(' ');
 /** The letters of North American timetables, where R is Thursday and U is Sunday. */
 const LETTERS = ['m', 't', 'w', 'r', 'f', 's', 'u'];
+/** `Tu` and `Th` stand beside `MWF`. */
+const LETTER_PAIRS = [null, 'tu', null, 'th', null, 'sa', 'su'];
 /** TU and SU can be read in two ways, so the number of letters is bounded: seven days of two. */
 const LETTER_WORDS = /^(?!.{15})(?:M|T[uhUH]?|W|R|F|S[auAU]?|U){2,}$/s;
 const LETTER_WORD = /T[uhUH]|S[auAU]|[A-Z]/g;
@@ -71,9 +72,9 @@ function namesOf(languages: readonly string[]): Names {
       names.set(name, meanings);
     }
   }
-  for (const [day, letter] of LETTERS.entries()) {
-    const meanings = names.get(letter) ?? new Map<string, number>();
-    names.set(letter, meanings.set(LETTERS_READING, day));
+  for (const [n, letter] of [...LETTERS, ...LETTER_PAIRS].entries()) {
+    const meanings = names.get(letter ?? '') ?? new Map<string, number>();
+    if (letter !== null) names.set(letter, meanings.set(LETTERS_READING, n % WEEKDAYS.length));
   }
   return names;
 }
@@ -124,6 +125,7 @@ function everyLanguage(): string[] {
 function meaningsOf(text: string, isCommon = false): Meanings | undefined {
   if (text.length > NAME_UNITS_MAX) return undefined;
   const plain = plainOf(text);
+  // A short name often means something else in a language that few timetables have.
   commonNames ??= namesOf(COMMON_LANGUAGES);
   const common = commonNames.get(plain);
   if (common !== undefined || isCommon || !/^[\p{L}\p{M} ]{2,}$/u.test(plain)) return common;
@@ -139,9 +141,45 @@ export function areWeekdays(cells: readonly string[]): boolean {
   return [...(first?.keys() ?? [])].some((reading) => others.every((meanings) => meanings.has(reading)));
 }
 
+/** A cell may have days and times: `Mon 9:00-10:00 and Wed 9:00-10:00`. */
+const TIMES = /\d{1,2}(?:[:.h]\d\d|h)(?: ?[ap]\.?m\.?(?!\p{L}))?/giu;
+const WORDS = /\p{L}[\p{L}\p{M}.'\u2019]*/gu;
+const AND = new Set(['and', 'und', 'et', 'y', 'e', 'en', 'i', 'a', 'och', 've', 'и', 'і', 'та']);
+
+/** Words of a time, and words between two times; `do` is also Thursday in Dutch and German. */
+const TIME_WORDS = /^(?:[ap]\.?m\.?|h|uhr)$/i;
+const BETWEEN_TIMES = /^(?:to|bis|until|till|à|tot|do|до)$/i;
+const AFTER_TIME = /\d(?: ?(?:[ap]\.?m\.?|h|uhr))?\s*$/i;
+const AFTER_RANGE = /\d\D{0,6}[\p{Pd}/~]\s*\d[\d:.h]*(?: ?(?:[ap]\.?m\.?|h|uhr))?\s*$/iu;
+const RANGE_UNITS = 24;
+/** Cells with days and times are short: MEETINGS_MAX of them have 700 characters. */
+const CELL_UNITS_MAX = 1024;
+
+/** The times of a cell that has days, too. */
+export function withoutWeekdays(cell: string): string {
+  if (cell.length > CELL_UNITS_MAX) return cell;
+  let hasDays = false;
+  const text = cell.replace(WORDS, (word, at: number) => {
+    const before = cell.slice(Math.max(0, at - RANGE_UNITS), at);
+    const isBetween = BETWEEN_TIMES.test(word) && AFTER_TIME.test(before) && !AFTER_RANGE.test(before);
+    const isDay = !isBetween && !TIME_WORDS.test(word) && typeof daysOf(word, undefined) !== 'string';
+    hasDays ||= isDay;
+    return isDay || AND.has(word.toLowerCase()) ? ';' : word;
+  });
+  return hasDays ? text.replace(/[\s,;]*;[\s,;]*/g, ';').replace(/^;|;$/g, '') : cell;
+}
+
+/** The days of a cell that has times, too. */
+function withoutTimes(cell: string): string {
+  if (cell.length > CELL_UNITS_MAX || !/\d[:.h]/i.test(cell) || !/\p{L}{2}|^\p{Lu}\s/u.test(cell))
+    return cell;
+  const text = cell.replace(TIMES, ' ').replace(/[\p{Pd}\u2212~]+/gu, ' ');
+  return text.replace(WORDS, (word) => (AND.has(word.toLowerCase()) ? ' ' : word)).replace(/[\s,;]+/g, ' ');
+}
+
 /** The days of a cell such as `Mon`, `Mon, Wed`, `MWF` or `["Mon", "Wed"]`, or a clause on the fault. */
 function daysOf(cell: string, dayOne: WeeklyPattern['dayOne']): readonly Meanings[] | string {
-  const text = cell.trim();
+  const text = withoutTimes(cell).trim();
   if (LETTER_WORDS.test(text) && meaningsOf(text, true) === undefined) {
     const letters = (text.match(LETTER_WORD) ?? []).map((word) => meaningsOf(word) as Meanings);
     const days = letters.map((meanings) => meanings.get(LETTERS_READING) ?? meanings.get('en') ?? 0);

@@ -13,7 +13,7 @@ import {
 import { rowIdentifier } from '../../base/model/derived-identifier.js';
 import type { RejectionCode } from '../../base/model/event.js';
 import { slotOf } from '../../base/model/fields.js';
-import { NEEDS_DATE_ORDER, readDate } from '../../base/model/local-time.js';
+import { type ClockTime, NEEDS_DATE_ORDER, parseClockTimes, readDate } from '../../base/model/local-time.js';
 import type { PatternNotes, ReadRules, WeeklyPattern } from '../../base/model/read-rules.js';
 import { quoteEscaped } from '../../base/model/text.js';
 import { DAY_MS, MINUTE_MS, parseDate } from '../../base/model/time.js';
@@ -40,8 +40,8 @@ import {
   termBetween,
   termDays,
 } from './term.js';
-import { WEEKDAYS, WeekdayReader } from './weekdays.js';
-import { type ClockTime, parseClockTimes, parseWeeks, type Weeks } from './weeks.js';
+import { WEEKDAYS, WeekdayReader, withoutWeekdays } from './weekdays.js';
+import { parseWeeks, type Weeks } from './weeks.js';
 
 const MINUTES_MAX = 7 * 24 * 60;
 
@@ -308,7 +308,7 @@ export class PatternReader {
     const key = `t${text}`;
     let times = this.#times.get(key);
     if (times === undefined) {
-      times = parseClockTimes(text);
+      times = parseClockTimes(withoutWeekdays(text));
       this.#times.set(key, times);
     }
     if (typeof times === 'string')

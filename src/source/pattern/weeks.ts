@@ -1,11 +1,7 @@
-/**
- * Weeks, times of day and ranges as people write them: `1-6, 8-12`, `odd`, `[1, 2, 3]`; `1200`, `8:10 - 8:55`,
- * `11:30/13:29`, and several of them in one cell.
- */
+/** Weeks as people write them: `1-6, 8-12`, `odd`, `[1, 2, 3]`. */
 import { TERM_WEEKS_MAX } from '../../base/limits.js';
-import { readTimeOfDay } from '../../base/model/local-time.js';
 import { normaliseText, quoteEscaped, textFault } from '../../base/model/text.js';
-import { DAY_MS, MINUTE_MS, parseDate } from '../../base/model/time.js';
+import { DAY_MS, parseDate } from '../../base/model/time.js';
 import { isNothing } from '../map-value.js';
 
 /** Which weeks of a term have lessons. All conditions that are not null must hold. */
@@ -39,6 +35,8 @@ const PARITY_WORDS: readonly (readonly [words: RegExp, parity: number])[] = [
 const WEEK_WORDS = /(?<!\p{L})(?:weeks?|wks?|weken|wochen?|semaines?|semanas?)(?!\p{L})\.?|[周週第]/gu;
 /** A match begins only where white space begins, so that the search takes linear time. */
 const DASH = /(?<!\s)\s*[\p{Pd}\u2212~]\s*/gu;
+/** `36 t/m 42`. */
+const UNTIL = /(?<=\d)\s*(?<!\p{L})(?:t\/m|tot|bis|to|through|al?|à|au|do|до|по)(?!\p{L})\s*(?=\d)/gu;
 const ITEM = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 
 /** @returns the weeks, or a clause on the fault */
@@ -55,7 +53,7 @@ export function parseWeeks(given: string): Weeks | string {
     parity = each;
     rest = rest.replace(words, ' ');
   }
-  rest = rest.replace(WEEK_WORDS, ' ').replace(/[()]/g, ' ').replace(DASH, '-').trim();
+  rest = rest.replace(WEEK_WORDS, ' ').replace(/[()]/g, ' ').replace(UNTIL, '-').replace(DASH, '-').trim();
   if (rest === '' && parity !== null) return { ...ALL, parity };
   const numbers = numbersOf(rest.split(/[\s,;、，/+&]+/).filter((item) => item !== ''));
   return typeof numbers === 'string' ? numbers : { ...ALL, numbers, parity };
@@ -99,47 +97,4 @@ function weeksOfJson(text: string): Weeks | string {
   const counted = Array.isArray(weeks) && weeks.length > 0 ? numbersOf(weeks.map(String)) : null;
   if (typeof counted === 'string') return counted;
   return { ...ALL, span: { first: first / DAY_MS, last: last / DAY_MS, interval, weeks: counted } };
-}
-
-/** Milliseconds from midnight. */
-export interface ClockTime {
-  readonly start: number;
-  /** Null if the text is no range. */
-  readonly end: number | null;
-}
-
-/** Some systems give times of day as times of a day that means nothing: `2000-01-01T09:00:00`. */
-const DATED = /^\d{4}-\d\d-\d\d[Tt ](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?$/;
-/** Matches begin only where white space begins, so that searches take linear time. */
-const BETWEEN = /(?<!\s)(?:\s*[\p{Pd}\u2212~/]\s*|\s+(?:to|bis|until|till|à|tot|do|до)\s+)/giu;
-const APART = /(?<!\s)(?:\s*[,;\n|]\s*|\s+(?=\d))/;
-const SPACES = /[\u00a0\u202f]/g;
-const HALF = /\s?[ap]\.?m\.?$/i;
-const END_OF_DAY = 24 * 60 * MINUTE_MS;
-
-/** @returns the times of a cell, or a clause on the fault */
-export function parseClockTimes(text: string): readonly ClockTime[] | string {
-  const plain = text.replace(SPACES, ' ').trim();
-  if (isNothing(plain)) return readClock(plain) as string;
-  const dated = DATED.exec(plain)?.[1];
-  const cells = dated === undefined ? plain.replace(BETWEEN, '/').split(APART) : [dated];
-  const times: ClockTime[] = [];
-  for (const cell of cells) {
-    const [first = '', last, ...more] = cell.split('/');
-    if (more.length > 0) return `${quoteEscaped(cell)} has more than a start and an end`;
-    const end = last === undefined ? null : readClock(last);
-    if (typeof end === 'string') return end;
-    // In `1:00 - 2:15 PM` both times are in the afternoon.
-    const half = last !== undefined && !HALF.test(first) ? (HALF.exec(last)?.[0] ?? '') : '';
-    const halved = half === '' ? null : readClock(first + half);
-    const start = typeof halved === 'number' && halved <= (end ?? 0) ? halved : readClock(first);
-    if (typeof start === 'string') return start;
-    times.push({ start, end });
-  }
-  return times;
-}
-
-function readClock(text: string): number | string {
-  const clock = text.replace(/^(\d)(\d\d)$/, '0$1$2').replace(/([ap])\.?m\.?$/i, '$1m');
-  return clock === '24:00' || clock === '2400' ? END_OF_DAY : readTimeOfDay(clock, true);
 }

@@ -75,3 +75,29 @@ test('a first row of data is no header, if the map or a look can use numbers', a
   t.same((await read(rows, { header: 'guess' })).summary.csv, { delimiter: ';', hasHeader: false });
   t.same((await read('1;2;title\n3;4;x\n', { header: true })).titles, ['x'], 'a header may look like data');
 });
+
+test('the header may stand below other lines', async (t) => {
+  const text = 'Plan, 2026\n"two\nlines"\n\nid;title\r\n1;Algebra\n2;Logic\n';
+  for (const size of [1, 7, 1000]) {
+    const { titles, summary } = await read(text, { header: 5 }, size);
+    t.same(titles, ['Algebra', 'Logic'], `in pieces of ${size}`);
+    t.same(summary.csv, { delimiter: ';', hasHeader: true, headerLine: 5 });
+  }
+  const guessed = await read(text, { header: 'guess' });
+  t.same(guessed.summary.csv, { delimiter: ';', hasHeader: true, headerLine: 5 });
+  await t.rejects(read(text, { header: 40 }), /the header is in line 40; the source has fewer lines/);
+});
+
+test('a second header line takes the names that it leaves empty from the line above', async (t) => {
+  const rows = '1,2026-10-05T08:00:00Z,2026-10-05T09:00:00Z,Algebra\n';
+  const text = `id,Time,,title\n,time,endTime,\n${rows}`;
+  const fieldMap = { time: 'time' };
+  t.same((await read(text, { header: 2, fieldMap })).titles, ['Algebra']);
+  const guessed = await read(text, { header: 'guess', fieldMap });
+  t.same(guessed.titles, ['Algebra']);
+  t.equal(guessed.summary.csv?.headerLine, 2);
+  t.equal(
+    (await read(`id,time,endTime,title\n${rows}`, { header: 'guess' })).summary.csv?.headerLine,
+    undefined,
+  );
+});
