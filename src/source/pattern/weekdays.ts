@@ -143,7 +143,8 @@ export function areWeekdays(cells: readonly string[]): boolean {
 
 /** A cell may have days and times: `Mon 9:00-10:00 and Wed 9:00-10:00`. */
 const TIMES = /\d{1,2}(?:[:.h]\d\d|h)(?: ?[ap]\.?m\.?(?!\p{L}))?/giu;
-const WORDS = /\p{L}[\p{L}\p{M}.'\u2019]*/gu;
+/** Not the letter of `2000-01-01T09:00`. */
+const WORDS = /(?<![\p{L}\d])\p{L}[\p{L}\p{M}.'\u2019]*/gu;
 const AND = new Set(['and', 'und', 'et', 'y', 'e', 'en', 'i', 'a', 'och', 've', 'и', 'і', 'та']);
 
 /** Words of a time, and words between two times; `do` is also Thursday in Dutch and German. */
