@@ -2,9 +2,11 @@
  * The records that inspect finds within a document are those that its JSONata expression gives. Inside,
  * because inspect shows only the best of the places.
  */
+import { join } from 'node:path';
 import jsonata from 'jsonata';
 import { test } from 'tap';
 import { nestedRecords } from '../../src/cli/nested-records.js';
+import { start } from './lectern.js';
 
 const DOCUMENTS: Readonly<Record<string, readonly [document: unknown, lessons: readonly object[]]>> = {
   'lists by weekday': [
@@ -70,4 +72,18 @@ test('a document without lists of objects, and one that is deep or wide, are no 
   );
   t.ok(nestedRecords(wide).length <= 24);
   t.end();
+});
+
+test('an expression that needs too much memory ends with a sentence, not with the process', async (t) => {
+  const folder = t.testdir({
+    'lessons.json': '{}',
+    'timetable.yaml': `timeZone: UTC
+sources:
+  - { from: lessons.json, records: '[1..100000].{"title": $string($), "numbers": [1..200000]}' }
+`,
+  });
+  const argv = ['inspect', join(folder, 'timetable.yaml')];
+  const { code, stderr } = await start(argv, { NODE_OPTIONS: '--max-old-space-size=200' }).ended;
+  t.match(stderr, /^error: .*it needs more than \d+ MiB of memory; expected one that only finds records\n$/);
+  t.equal(code, 1);
 });

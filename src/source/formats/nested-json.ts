@@ -2,7 +2,8 @@
  * One JSON document whose records lie somewhere within it. A JSONata expression gives the records. The expression is
  * bounded in time, depth and results; the memory of the document is judged before it is parsed.
  */
-import { getHeapStatistics } from 'node:v8';
+import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import type { Expression, JsonataOptions } from 'jsonata';
 import { type LecternError, tooLarge } from '../../base/errors.js';
 import { onFirstUse } from '../../base/files/load-on-use.js';
@@ -36,6 +37,41 @@ export async function recordsFault(expression: string): Promise<string | null> {
   }
 }
 
+/** The code of an expression that needs too much memory. */
+const MEMORY_CODE = 'MEMORY';
+/**
+ * Steps of an expression between two looks at the memory. A step makes at most RECORDS_MAX values of 8 bytes, so the heap
+ * grows by 128 MB, which the rest of the heap takes.
+ */
+const STEPS_BETWEEN_LOOKS = 16;
+const HEAP_SHARE_MAX = 0.85;
+/** The part of the limit of V8 that young objects have: three semispaces of 16 MiB. */
+const YOUNG_BYTES: number = 48 * 2 ** 20;
+
+/**
+ * Refuses an expression before V8 ends the process, as it does with a thread that has no memory left. The heap may hold
+ * garbage, so it is collected first, which only an expression near the bound pays.
+ */
+class MemoryGuard {
+  #steps = 0;
+  #collect: (() => void) | null = null;
+
+  /** @throws JsonataError with the code MEMORY_CODE */
+  step(): void {
+    if (++this.#steps % STEPS_BETWEEN_LOOKS !== 0) return;
+    const most = HEAP_SHARE_MAX * (getHeapStatistics().heap_size_limit - YOUNG_BYTES);
+    const isFull = (): boolean => getHeapStatistics().used_heap_size > most;
+    if (!isFull()) return;
+    if (this.#collect === null) {
+      setFlagsFromString('--expose-gc');
+      this.#collect = runInNewContext('gc') as () => void;
+    }
+    this.#collect();
+    const value = Math.floor(most / 2 ** 20);
+    if (isFull()) throw Object.assign(new Error('out of memory'), { code: MEMORY_CODE, value });
+  }
+}
+
 interface JsonataError extends Error {
   readonly code?: string;
   /** The number of characters up to the end of the token. */
@@ -48,6 +84,8 @@ interface JsonataError extends Error {
 const PROBLEMS: Readonly<Record<string, (found: string, value: string) => string>> = {
   D1011: () => `it calls itself more than ${RECORDS_DEPTH_MAX} times without an end`,
   D1012: (_, value) => `it took more than ${value} ms; expected one that only finds records`,
+  [MEMORY_CODE]: (_, value) =>
+    `it needs more than ${value} MiB of memory; expected one that only finds records`,
   D2015: () => `it gives more than ${RECORDS_MAX} values`,
   D2014: () => `a range in it gives more than ${RECORDS_MAX} values`,
   S0101: () => 'a text in quotes has no end',
@@ -106,9 +144,14 @@ async function compile(expression: string, msMax: number = RECORDS_EXPRESSION_MS
       return Object.assign(groups, { index: matcher.start(), input: text }) as unknown as RegExpExecArray;
     }
   }
+  const memory = new MemoryGuard();
   const options: JsonataOptions = {
     timeout: msMax,
-    stack: RECORDS_DEPTH_MAX,
+    // JSONata reads this bound at each step.
+    get stack() {
+      memory.step();
+      return RECORDS_DEPTH_MAX;
+    },
     sequence: RECORDS_MAX,
     RegexEngine: LinearPattern as unknown as RegExpConstructor,
   };
