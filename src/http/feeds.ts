@@ -14,7 +14,6 @@ import type { IdentifierMode } from '../base/model/event.js';
 import { PARAMETER_FIELDS } from '../base/model/fields.js';
 import { FEED_EXTENSIONS, FEED_FORMATS, FEED_PAGE, type FeedFormat } from '../base/model/format.js';
 import type { Validators } from './answer/answer-cache.js';
-import { CommonFields } from './answer/answer-fields.js';
 import { lastModified } from './answer/conditional.js';
 import { type Problem, sendProblem } from './answer/problem.js';
 import { sendText } from './answer/respond.js';
@@ -64,7 +63,7 @@ const DAY_MS = 86_400_000;
  * Calendar programs fetch at their own interval. A web page that shows a feed need not fetch it at each
  * visit.
  */
-const COMMON = new CommonFields(['Cache-Control', 'private, max-age=300']);
+const CACHING: readonly string[] = ['Cache-Control', 'private, max-age=300'];
 
 interface Feed {
   readonly pairs: ParameterPairs;
@@ -193,7 +192,7 @@ export class Feeds {
     if (format === FEED_PAGE) exchange.fields = exchange.fields.ofPage ?? exchange.fields;
     // Most requests repeat an earlier one and find the same snapshot, so they get 304 here.
     const isKnown = tag !== null && tag.contentId === view.contentId && tag.format === format;
-    if (isKnown && answerCondition(exchange, view, tag, COMMON)) return null;
+    if (isKnown && answerCondition(exchange, view, tag, CACHING)) return null;
     // The query was checked when the address was created.
     const result =
       identities === null ? view.schedule(pairs, STRICT) : view.personal(pairs, STRICT, identities);
@@ -205,15 +204,14 @@ export class Feeds {
     const isTimed = (identities === null || feed.enrolments === null) && format !== FEED_PAGE;
     const validators = { entityTag, modifiedMs: isTimed ? read.modifiedMs : null };
     feed.tag = { ...validators, contentId: view.contentId, format };
-    if (!isKnown && answerCondition(exchange, view, validators, COMMON)) return null;
+    if (!isKnown && answerCondition(exchange, view, validators, CACHING)) return null;
     const { body } = read.execute(format.name, { name: nameOf(pairs), file });
-    const headers = ['Content-Type', format.contentType, 'ETag', entityTag];
+    const headers = ['Content-Type', format.contentType, 'ETag', entityTag, ...CACHING];
     headers.push('Lectern-Version', view.version);
     if (validators.modifiedMs !== null) headers.push('Last-Modified', lastModified(validators.modifiedMs));
     // Without this field a browser would name the saved file after the address.
     headers.push('Content-Disposition', `inline; filename="timetable.${format.name}"`);
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
-    exchange.fields = COMMON.before(exchange.fields);
     this.#reader.sendRead(exchange, view, headers, body);
     return null;
   }

@@ -13,7 +13,6 @@ import { isDirectory } from '../base/model/fields.js';
 import { FORMATS, type Format, type FormatName, LIST_FORMATS } from '../base/model/format.js';
 import { parseVersion } from '../base/model/timetable-version.js';
 import { AnswerCache, type KnownTarget, type Validators } from './answer/answer-cache.js';
-import { CommonFields } from './answer/answer-fields.js';
 import { AnswersUnderWay } from './answer/answers-under-way.js';
 import { type Coding, CompressedAnswers } from './answer/compression.js';
 import {
@@ -80,7 +79,7 @@ const STALE_SNAPSHOT: Problem = {
 
 /** The header field with the version of the publication that an answer comes from. */
 const VERSION_FIELD = 'Lectern-Version';
-const LIST_FIELDS: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
+const LIST_CACHING: readonly string[] = ['Cache-Control', CACHE_CONTROL, 'Vary', VARY];
 
 export function snapshotUnavailable(views: ViewSource): Problem {
   return views.summary === null ? NO_SNAPSHOT : STALE_SNAPSHOT;
@@ -107,8 +106,8 @@ export class Reader {
   readonly #slices = new WeakMap<View, SharedSlices>();
   readonly #underWay: AnswersUnderWay;
   readonly #waits: VersionWaits;
-  /** Header fields of all answers from the present view, except problems. */
-  #common = new CommonFields(LIST_FIELDS);
+  /** Header fields of answers without a body. */
+  #caching = LIST_CACHING;
   #lastModified = '';
 
   /** @param hasTokens whether tokens identify users */
@@ -162,7 +161,7 @@ export class Reader {
     }
     if (this.#cache.contentId !== view.contentId) {
       this.#cache.keepOnly(view.contentId);
-      this.#common = new CommonFields([...LIST_FIELDS, VERSION_FIELD, view.version]);
+      this.#caching = [...LIST_CACHING, VERSION_FIELD, view.version];
       this.#lastModified = lastModified(view.summary.modifiedMs);
     }
     const coding = route.cacheable ? this.#compressed.codingFor(exchange.headers.acceptEncoding) : null;
@@ -186,11 +185,11 @@ export class Reader {
     const target = keyOf(exchange);
     if (coding !== null) {
       const compressed = this.#compressed.find(target, coding);
-      if (compressed !== undefined && answerKnown(exchange, view, compressed, formats, this.#common))
+      if (compressed !== undefined && answerKnown(exchange, view, compressed, formats, this.#caching))
         return true;
     }
     const known = this.#cache.find(target);
-    if (known === undefined || !answerKnown(exchange, view, known, formats, this.#common)) return false;
+    if (known === undefined || !answerKnown(exchange, view, known, formats, this.#caching)) return false;
     if (coding !== null) this.#compressKnown(exchange, target, known, coding, formats);
     return true;
   }
@@ -239,13 +238,24 @@ export class Reader {
     const isPersonal = route.endpoint === 'personal';
     const modifiedMs = isPersonal ? null : read.modifiedMs;
     const key = keyOf(exchange);
-    if (answerCondition(exchange, view, { entityTag, modifiedMs }, this.#common)) {
+    if (answerCondition(exchange, view, { entityTag, modifiedMs }, this.#caching)) {
       if (isKept)
         this.#cache.offer(key, read.format, format, { entityTag, modifiedMs, headers: [], body: null });
       return;
     }
     const { total, nextCursor, body } = read.execute(format);
-    const headers: FlatHeaders = ['Content-Type', contentTypeOf(format), 'ETag', entityTag];
+    const headers: FlatHeaders = [
+      'Content-Type',
+      contentTypeOf(format),
+      'ETag',
+      entityTag,
+      'Cache-Control',
+      CACHE_CONTROL,
+      'Vary',
+      VARY,
+      VERSION_FIELD,
+      view.version,
+    ];
     if (read.modifiedMs !== null) headers.push('Last-Modified', this.#lastModified);
     if (route.endpoint !== 'events') headers.push('X-Total-Count', String(total));
     const disposition = dispositionOf(format);
@@ -268,7 +278,6 @@ export class Reader {
       const plain = { target: key, named: read.format, format, headers, byteLength, makeChunks };
       this.#compressed.offer({ ...plain, ...validators }, coding);
     }
-    exchange.fields = this.#common.before(exchange.fields);
     this.sendRead(exchange, view, headers, isPersonal ? body : this.#shared(body, view, exchange, format));
   }
 
@@ -320,15 +329,14 @@ function answerKnown(
   view: View,
   { format: named, answers }: KnownTarget,
   formats: readonly Format[],
-  common: CommonFields,
+  caching: readonly string[],
 ): boolean {
   const format = formatFor(exchange, named, formats);
   if (format === null) return true;
   const answer = answers[format];
   if (answer === undefined) return false;
-  if (answerCondition(exchange, view, answer, common)) return true;
+  if (answerCondition(exchange, view, answer, caching)) return true;
   if (answer.body === null) return false;
-  exchange.fields = common.before(exchange.fields);
   sendKnown(exchange, answer, answer.body);
   return true;
 }
@@ -341,7 +349,7 @@ export function answerCondition(
   exchange: Exchange,
   { summary }: View,
   { entityTag, modifiedMs }: Validators,
-  common: CommonFields,
+  caching: readonly string[],
 ): boolean {
   const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = exchange.headers;
   if (ifMatch !== undefined && ifMatch.trim() !== '*') {
@@ -357,8 +365,7 @@ export function answerCondition(
   if (ifNoneMatch === undefined && ifModifiedSince !== undefined && modifiedMs !== null)
     matched = isModifiedSince(ifModifiedSince, modifiedMs) === false ? entityTag : null;
   if (matched === null) return false;
-  exchange.fields = common.before(exchange.fields);
-  sendEmpty(exchange, 304, ['ETag', matched]);
+  sendEmpty(exchange, 304, ['ETag', matched, ...caching]);
   return true;
 }
 

@@ -17,8 +17,6 @@ export interface AnswerFields {
   readonly ofSecretAddress: AnswerFields | null;
   /** The fields for the page at a secret address, which runs its own script; null except in `ofSecretAddress`. */
   readonly ofPage: AnswerFields | null;
-  /** The fields for a problem in place of the answer; null if these fields suit a problem, too. */
-  readonly ofProblem: AnswerFields | null;
 }
 
 const NO_SNIFFING: readonly string[] = ['X-Content-Type-Options', 'nosniff'];
@@ -42,40 +40,11 @@ export const PREFLIGHT_FIELDS: readonly string[] = Object.entries({
   'Access-Control-Max-Age': '7200',
 }).flat();
 
-/** Header fields as lines of a head. @param flat names and values in turn */
-export function linesOf(flat: readonly string[]): string {
-  let lines = '';
-  for (let i = 0; i < flat.length; i += 2) lines += `${flat[i]}: ${flat[i + 1]}\r\n`;
-  return lines;
-}
-
-/** The same fields for many answers, made once for each origin: joining them is a large part of the cost of a head. */
-export class CommonFields {
-  readonly #flat: readonly string[];
-  /** By the fields of every answer. */
-  readonly #joined = new WeakMap<AnswerFields, AnswerFields>();
-
-  constructor(flat: readonly string[]) {
-    this.#flat = flat;
-  }
-
-  /** These fields and those of every answer. */
-  before(fields: AnswerFields): AnswerFields {
-    let joined = this.#joined.get(fields);
-    if (joined === undefined) {
-      const flat = [...this.#flat, ...fields.flat];
-      joined = { ...fields, flat, text: linesOf(flat), ofProblem: fields };
-      this.#joined.set(fields, joined);
-    }
-    return joined;
-  }
-}
-
 function fieldsOf(more: readonly string[], keyPrefix: string): AnswerFields {
   const form = (flat: readonly string[], others: Partial<AnswerFields> = {}): AnswerFields => {
-    const text = linesOf(flat);
-    const none = { withoutPolicy: null, ofSecretAddress: null, ofPage: null, ofProblem: null };
-    return { flat, text, keyPrefix, ...none, ...others };
+    let text = '';
+    for (let i = 0; i < flat.length; i += 2) text += `${flat[i]}: ${flat[i + 1]}\r\n`;
+    return { flat, text, keyPrefix, withoutPolicy: null, ofSecretAddress: null, ofPage: null, ...others };
   };
   const usual = [...NO_SNIFFING, ...NOTHING_RUNS, ...more];
   const page = [...NO_SNIFFING, 'Content-Security-Policy', PAGE_POLICY, ...more, ...SECRET_ADDRESS];

@@ -45,7 +45,6 @@ export function sendProblem(exchange: Exchange, problem: Problem): void {
   const { code, headers = [] } = problem;
   // The address of a feed is a secret, and all bad addresses must get the same answer.
   const isSecret = exchange.label === '/feeds';
-  exchange.fields = exchange.fields.ofProblem ?? exchange.fields;
   const body = problemBody(problem, isSecret ? undefined : mountPathOf(exchange.req) + exchange.path);
   sendText(
     exchange,

@@ -11,18 +11,17 @@ import type { Exchange, FlatHeaders } from '../exchange.js';
 import { canSendWhole, endWithAnswer, WRITE_BYTES_MAX } from '../node/internals.js';
 import type { Lane } from '../node/lane.js';
 import type { KnownAnswer } from './answer-cache.js';
-import { type AnswerFields, linesOf } from './answer-fields.js';
+import type { AnswerFields } from './answer-fields.js';
 
 /** Bodies up to this size are copied after their head and written at once. */
 const BODY_GATHER_BYTES_MAX = 65_536;
 
-/** What follows Date: the header fields of the connection, as node:http would write them. */
-const AFTER_DATE = `\r\nConnection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n\r\n`;
+/** The header fields of the connection, as node:http would write them. */
+const CONNECTION = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(KEEP_ALIVE_TIMEOUT_MS / 1000)}\r\n`;
+const DATE_FIELD = '\r\nDate: ';
 
 let dateMs = 0;
 let dateText = '';
-/** The end of every head on the lane. */
-let headEnd = '';
 
 /** The value of Date (RFC 9110 section 6.6.1); one string for each second. */
 function httpDate(): string {
@@ -31,16 +30,8 @@ function httpDate(): string {
   if (nowMs - dateMs >= 1000 || nowMs < dateMs) {
     dateMs = nowMs - (nowMs % 1000);
     dateText = new Date(nowMs).toUTCString();
-    headEnd = `Date: ${dateText}${AFTER_DATE}`;
   }
   return dateText;
-}
-
-const statusLines: string[] = [];
-
-function statusLine(status: number): string {
-  statusLines[status] ??= `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-  return statusLines[status];
 }
 
 /**
@@ -49,8 +40,9 @@ function statusLine(status: number): string {
  * @param headers valid, in ISO 8859-1
  */
 export function headText(status: number, headers: FlatHeaders, fields: AnswerFields): string | null {
-  httpDate();
-  const text = statusLine(status) + linesOf(headers) + fields.text + headEnd;
+  let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  text += `${fields.text}Date: ${httpDate()}\r\n${CONNECTION}\r\n`;
   return text.length <= DIRECT_HEAD_BYTES_MAX ? text : null;
 }
 
@@ -105,7 +97,8 @@ function wireOf(answer: KnownAnswer, body: Uint8Array, fields: AnswerFields): Bu
     const bytes = Buffer.allocUnsafeSlow(head.length + body.length);
     bytes.write(head, 'latin1');
     bytes.set(body, head.length);
-    wire = { bytes, dateOffset: head.length - AFTER_DATE.length - date.length, date };
+    // The last match is the Date after all other fields.
+    wire = { bytes, dateOffset: head.lastIndexOf(DATE_FIELD) + DATE_FIELD.length, date };
     answer.wire = wire;
     answer.body = bytes.subarray(head.length);
   }
