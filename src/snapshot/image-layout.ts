@@ -170,7 +170,8 @@ function arraysOf(part: unknown, path: readonly string[]): (ArrayEntry & { bytes
 function place(parts: Record<string, unknown>, path: readonly string[], array: unknown): void {
   let at = parts;
   for (const name of path.slice(0, -1)) {
-    at[name] ??= {};
+    // A name such as __proto__ must not reach an object that others share.
+    if (!Object.hasOwn(at, name)) at[name] = {};
     at = at[name] as Record<string, unknown>;
   }
   at[path.at(-1) ?? ''] = array;

@@ -37,3 +37,16 @@ test('an image is filled from pieces of any length; bytes that are no image are 
   t.throws(filled(Buffer.alloc(0)), /not a snapshot file/);
   t.end();
 });
+
+test('an array named __proto__ changes no object but its image', (t) => {
+  const image = Object.defineProperty({ ...imageOfCount(1) }, '__proto__', {
+    value: { polluted: new Uint8Array([1]) },
+    enumerable: true,
+  });
+  const bytes = Buffer.concat(imagePieces(stored(image)));
+  const filler = new ImageFiller(bytes.length);
+  filler.write(bytes);
+  filler.finish();
+  t.equal(({} as { polluted?: unknown }).polluted, undefined);
+  t.end();
+});
