@@ -110,6 +110,9 @@ export class TaskThread<T extends Task> {
       if (isTooLarge(task)) return { kind: 'refused', refusal: OUT_OF_MEMORY } as DoneOf<U>;
       clearTimeout(this.#idle);
       const worker = this.worker ?? (await this.#start(task, signal));
+      // It may have been ended before this turn went on. Nothing would answer the task then.
+      signal?.throwIfAborted();
+      if (this.worker !== worker) throw this.#closed ?? new Error('the thread was ended before its task');
       // A thread keeps the process alive while it works, and no longer.
       worker.ref();
       return await this.#runOn(worker, task, options);
