@@ -4,6 +4,7 @@
  */
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { resourceLimits } from 'node:worker_threads';
 import type { Expression, JsonataOptions } from 'jsonata';
 import { type LecternError, tooLarge } from '../../base/errors.js';
 import { onFirstUse } from '../../base/files/load-on-use.js';
@@ -39,36 +40,52 @@ export async function recordsFault(expression: string): Promise<string | null> {
 
 /** The code of an expression that needs too much memory. */
 const MEMORY_CODE = 'MEMORY';
-/**
- * Steps of an expression between two looks at the memory. A step makes at most RECORDS_MAX values of 8 bytes, so the heap
- * grows by 128 MB, which the rest of the heap takes.
- */
-const STEPS_BETWEEN_LOOKS = 16;
+/** The most steps of an expression between two looks at the memory. */
+const STEPS_BETWEEN_LOOKS_MAX = 16;
+/** What a step takes at most: RECORDS_MAX values. */
+const STEP_BYTES_MAX: number = 8 * RECORDS_MAX;
 const HEAP_SHARE_MAX = 0.85;
-/** The part of the limit of V8 that young objects have: three semispaces of 16 MiB. */
-const YOUNG_BYTES: number = 48 * 2 ** 20;
+/** The part of V8's limit that young objects have: 48 MiB in Node 20 and 22, 192 in 24, 96 in 26. */
+const YOUNG_BYTES_MAX: number = 192 * 2 ** 20;
+
+/** The most bytes of old objects. Only threads are told this limit; the limit of a process includes young objects. */
+function oldBytesMax(): number {
+  const { maxOldGenerationSizeMb } = resourceLimits;
+  if (maxOldGenerationSizeMb !== undefined) return maxOldGenerationSizeMb * 2 ** 20;
+  const { heap_size_limit: limit } = getHeapStatistics();
+  return Math.max(limit - YOUNG_BYTES_MAX, limit / 3);
+}
 
 /**
  * Refuses an expression before V8 ends the process, as it does with a thread that has no memory left. The heap may hold
  * garbage, so it is collected first, which only an expression near the bound pays.
  */
 class MemoryGuard {
-  #steps = 0;
+  #stepsToLook = 0;
   #collect: (() => void) | null = null;
 
   /** @throws JsonataError with the code MEMORY_CODE */
   step(): void {
-    if (++this.#steps % STEPS_BETWEEN_LOOKS !== 0) return;
-    const most = HEAP_SHARE_MAX * (getHeapStatistics().heap_size_limit - YOUNG_BYTES);
-    const isFull = (): boolean => getHeapStatistics().used_heap_size > most;
-    if (!isFull()) return;
+    if (--this.#stepsToLook > 0) return;
+    const most = HEAP_SHARE_MAX * oldBytesMax();
+    let left = most - getHeapStatistics().used_heap_size;
+    if (left < 0) {
+      this.#collectGarbage();
+      left = most - getHeapStatistics().used_heap_size;
+    }
+    if (left < 0) {
+      const value = Math.floor(most / 2 ** 20);
+      throw Object.assign(new Error('out of memory'), { code: MEMORY_CODE, value });
+    }
+    this.#stepsToLook = Math.min(STEPS_BETWEEN_LOOKS_MAX, Math.floor(left / STEP_BYTES_MAX));
+  }
+
+  #collectGarbage(): void {
     if (this.#collect === null) {
       setFlagsFromString('--expose-gc');
       this.#collect = runInNewContext('gc') as () => void;
     }
     this.#collect();
-    const value = Math.floor(most / 2 ** 20);
-    if (isFull()) throw Object.assign(new Error('out of memory'), { code: MEMORY_CODE, value });
   }
 }
 
@@ -233,10 +250,10 @@ export class NestedJsonReader implements FormatReader {
     const bytes = Buffer.concat(this.#chunks);
     this.#chunks = [];
     // If memory ran out within the one call of the parser, V8 would end the process instead of the thread.
-    const { heap_size_limit: most, used_heap_size: used } = getHeapStatistics();
+    const room = oldBytesMax() - getHeapStatistics().used_heap_size;
     const needed = heapBytesOf(bytes);
-    if (needed > most - used) {
-      const [takes, left] = [needed, most - used].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
+    if (needed > room) {
+      const [takes, left] = [needed, room].map((each) => `${Math.ceil(each / 2 ** 20)} MiB`);
       const problem = `its document of ${bytes.length} bytes takes about ${takes} of memory, and the load has ${left} left`;
       throw tooLarge(this.#sourceName, problem);
     }
