@@ -86,15 +86,17 @@ export class CsvReader implements FormatReader {
     this.#takesNumbers = header === 'guess' || /\bcolumn \d/.test(JSON.stringify(fieldMap ?? {}));
     const isLong = this.#delimiter !== null && this.#delimiter.length > 1;
     const byte = isLong ? UNIT_SEPARATOR.charCodeAt(0) : this.#delimiter?.[0];
+    // As `push` gives them, because lines above the header are left out by their length.
+    const bytes = isLong ? inOneByte(head, this.#delimiter as Buffer) : head;
     this.#headerLine = typeof header === 'number' ? header : null;
-    if (header === 'guess' && !isLong) this.#headerLine = guessHeaderLine(head, byte, isData);
-    const above = lineStart(head, this.#headerLine ?? 1);
+    if (header === 'guess') this.#headerLine = guessHeaderLine(bytes, byte, isData);
+    const above = lineStart(bytes, this.#headerLine ?? 1);
     if (above === -1)
       throw malformed(
         sourceName,
         `the header is in line ${header}; the source has fewer lines, or longer ones`,
       );
-    const dialect = recogniseDialect(head, byte, above);
+    const dialect = recogniseDialect(bytes, byte, above);
     if (dialect === null) {
       throw this.#malformed(
         'the header line has one column; expected names separated by comma, semicolon, tab or |',
@@ -104,8 +106,7 @@ export class CsvReader implements FormatReader {
     this.#scanner = new RowScanner(dialect.delimiter);
     this.#toSkip = dialect.skip;
     if (dialect.skip > 0) this.#line = Math.max(2, this.#headerLine ?? 2);
-    if (above > 0 && !isLong)
-      this.#namesAbove = this.#cellsAt(head.subarray(lineStart(head, this.#line - 1), above));
+    if (above > 0) this.#namesAbove = this.#cellsAt(bytes.subarray(lineStart(bytes, this.#line - 1), above));
   }
 
   /** What was guessed or given. */
@@ -142,8 +143,7 @@ export class CsvReader implements FormatReader {
     let kept = Math.min(delimiter.length - 1, bytes.length);
     while (kept > 0 && !delimiter.subarray(0, kept).equals(bytes.subarray(bytes.length - kept))) kept--;
     this.#begun = Buffer.from(bytes.subarray(bytes.length - kept));
-    const text = bytes.toString('latin1', 0, bytes.length - kept);
-    return Buffer.from(text.replaceAll(delimiter.toString('latin1'), UNIT_SEPARATOR), 'latin1');
+    return inOneByte(bytes.subarray(0, bytes.length - kept), delimiter);
   }
 
   finish(): void {
@@ -403,6 +403,11 @@ export class CsvReader implements FormatReader {
   #malformed(problem: string): LecternError {
     return malformed(this.#sourceName, `line ${this.#line}: ${problem}`);
   }
+}
+
+function inOneByte(bytes: Buffer, delimiter: Buffer): Buffer {
+  const text = bytes.toString('latin1').replaceAll(delimiter.toString('latin1'), UNIT_SEPARATOR);
+  return Buffer.from(text, 'latin1');
 }
 
 const SERVED: ReadonlySet<string> = new Set(FIELDS.map(({ name }) => name));

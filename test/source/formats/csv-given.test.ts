@@ -82,6 +82,13 @@ test('the header may stand below other lines', async (t) => {
     const { titles, summary } = await read(text, { header: 5 }, size);
     t.same(titles, ['Algebra', 'Logic'], `in pieces of ${size}`);
     t.same(summary.csv, { delimiter: ';', hasHeader: true, headerLine: 5 });
+    // In UTF-8 this delimiter has two bytes.
+    const barred = text.replace('Plan, 2026', 'Plan;2026;;').replaceAll(';', '¦');
+    t.same(
+      (await read(barred, { delimiter: '¦', header: 5 }, size)).titles,
+      ['Algebra', 'Logic'],
+      `¦ ${size}`,
+    );
   }
   const guessed = await read(text, { header: 'guess' });
   t.same(guessed.summary.csv, { delimiter: ';', hasHeader: true, headerLine: 5 });
@@ -93,6 +100,8 @@ test('a second header line takes the names that it leaves empty from the line ab
   const text = `id,Time,,title\n,time,endTime,\n${rows}`;
   const fieldMap = { time: 'time' };
   t.same((await read(text, { header: 2, fieldMap })).titles, ['Algebra']);
+  const barred = text.replaceAll(',', '¦');
+  t.same((await read(barred, { delimiter: '¦', header: 2, fieldMap })).titles, ['Algebra']);
   const guessed = await read(text, { header: 'guess', fieldMap });
   t.same(guessed.titles, ['Algebra']);
   t.equal(guessed.summary.csv?.headerLine, 2);
