@@ -298,7 +298,7 @@ function timesOf(
 function findTimes(columns: readonly LookedColumn[]): Times {
   const isMoment = ({ form }: LookedColumn): boolean => DATE_AND_TIME.includes(form);
   const isDate = ({ form }: LookedColumn): boolean => form === 'date';
-  const isClock = ({ form }: LookedColumn): boolean => form === 'clock';
+  const isClock = (column: LookedColumn): boolean => column.form === 'clock' && !isLength(column);
   const named = (name: string): LookedColumn | undefined =>
     columns.find((column) => column.name === name && isMoment(column));
   const moments = columns.filter(isMoment);
@@ -663,7 +663,14 @@ function isOneDay({ form, values, records }: LookedColumn): boolean {
   return isDated(form) && records > 1 && new Set(values.map((value) => value.slice(0, 10))).size === 1;
 }
 
+/** A length such as `1h30` looks like a time of day. */
+function isLength({ name }: LookedColumn): boolean {
+  const certainty = certaintyOf(name, 'duration');
+  return certainty > Math.max(certaintyOf(name, 'start'), certaintyOf(name, 'end'));
+}
+
 function isClockColumn(column: LookedColumn): boolean {
+  if (isLength(column)) return false;
   if (column.form === 'clock' || column.form === 'clocks' || isOneDay(column)) return true;
   const isNamed = certaintyOf(column.name, 'start') > 0 || certaintyOf(column.name, 'end') > 0;
   return isNamed && column.values.every((value) => /^(?:[01]?\d|2[0-4])[0-5]\d$/.test(value));

@@ -305,6 +305,20 @@ test('records with weekdays become a weekly pattern, whose term is a guess', (t)
   t.end();
 });
 
+test('a length that looks like a time of day is no end', (t) => {
+  const lengths = [
+    { start: '9:00', duration: '1h30' },
+    { start: '13:00', duration: '2 h' },
+  ] as const;
+  const dated = propose(...lengths.map((each) => ({ date: '2026-10-05', ...each })));
+  t.equal(dated.map.endTime, undefined);
+  t.match(dated.notes.join(), /the end of lessons is missing/);
+  const weekly = propose(...lengths.map((each) => ({ day: 'Monday', ...each })));
+  t.equal(weekly.when, null);
+  t.match(weekly.notes.join(), /the end of lessons is missing/);
+  t.end();
+});
+
 test('what values look like counts more than the name of a column', (t) => {
   const records = Array.from({ length: 200 }, (_, n) => ({
     Datum: '31.08.2024',
