@@ -9,6 +9,7 @@ import { type Inspection, inspectImage } from '../../../src/snapshot/image.js';
 import type { SnapshotSummary } from '../../../src/snapshot/summary.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';
 import { preparePatterns } from '../../../src/source/map-value.js';
+import { withoutWeekdays } from '../../../src/source/pattern/weekdays.js';
 import { patternFaults } from '../../../src/source/pattern/weekly-rows.js';
 import type { Source } from '../../../src/source/source.js';
 import { runs } from '../../hard/size.js';
@@ -539,4 +540,15 @@ test('generated patterns give the dates and instants of the slow twin', async (t
     }),
     { numRuns: runs(100) },
   );
+});
+
+test('white space in a cell with days and times takes linear time', (t) => {
+  const cell = `Mon 9:00-10:00${' '.repeat(1000)}-`;
+  withoutWeekdays(cell);
+  const before = process.cpuUsage();
+  for (let n = 0; n < 5000; n++) withoutWeekdays(cell);
+  const tookMs = process.cpuUsage(before).user / 1000;
+  t.ok(tookMs < 1000, `${tookMs} ms`);
+  t.equal(withoutWeekdays('Mon 9:00-10:00 ,; and Wed 11:00-12:00 '), '9:00-10:00;11:00-12:00 ');
+  t.end();
 });
