@@ -8,7 +8,7 @@ import { cannotRead, LecternError, optionInvalid } from '../base/errors.js';
 import { fileCallsOf, SilentFileSystem, statInTime, statNow } from '../base/files/file-calls.js';
 import { failureCode, PathWatch, stateOf, type WatchOptions, watchPath } from '../base/files/path-watch.js';
 import { readTextFile } from '../base/files/text-file.js';
-import { FILE_IDLE_MS_MAX, LECTURER_IDS_BYTES_MAX } from '../base/limits.js';
+import { FILE_IDLE_MS_MAX, LECTURER_IDS_BYTES_MAX, LOOK_MS_MAX } from '../base/limits.js';
 import { shortDigest } from '../base/model/derived-identifier.js';
 import { describeJsonFault } from '../base/model/json-fault.js';
 import { overlaid, type ReadRules } from '../base/model/read-rules.js';
@@ -368,16 +368,19 @@ function foundBy(spec: SourceSpec): (FolderSpec | GlobSpec)[] {
 
 /** Rejects if the file system does not answer. */
 async function lookAtFound(spec: FolderSpec | GlobSpec): Promise<string> {
-  const look = async (): Promise<string> => {
-    const hash = createHash('sha256');
-    const { paths } = await findFiles(spec);
-    for (const path of paths)
-      hash.update(`${path} ${await stat(path, { bigint: true }).then(stateOf, failureCode)}\n`);
-    return hash.digest('base64url');
-  };
+  const hash = createHash('sha256');
   try {
     const { dev } = await statInTime(startOf(spec));
-    return await fileCallsOf(dev).run(look, FILE_IDLE_MS_MAX);
+    // Apart from other calls to its file system: there may be 10,000 files, and links to file systems that hang.
+    const calls = fileCallsOf(`files found on ${dev}`);
+    const { paths } = await calls.run(() => findFiles(spec), FILE_IDLE_MS_MAX);
+    for (const path of paths) {
+      const state = await calls
+        .run(() => stat(path, { bigint: true }), LOOK_MS_MAX)
+        .then(stateOf, failureCode);
+      hash.update(`${path} ${state}\n`);
+    }
+    return hash.digest('base64url');
   } catch (error) {
     if (error instanceof SilentFileSystem) throw error;
     return error instanceof Error ? error.message : String(error);

@@ -58,12 +58,15 @@ export class FileCalls {
 /** The file system of a path does not answer, or has not answered an earlier call. */
 export class SilentFileSystem extends Error {}
 
-const callsByDevice = new Map<bigint | null, FileCalls>();
+const callsByDevice = new Map<bigint | string | null, FileCalls>();
 /** The last state of each path that was asked for: the paths of settings and of timetable files. */
 const lastStates = new Map<string, BigIntStats>();
 
-/** Calls to the file system with this number; null for paths whose file system is not known yet. */
-export function fileCallsOf(device: bigint | null): FileCalls {
+/**
+ * Calls to the file system with this number; null for paths whose file system is not known yet. A text stands for calls
+ * that others must not wait for.
+ */
+export function fileCallsOf(device: bigint | string | null): FileCalls {
   let calls = callsByDevice.get(device);
   if (calls === undefined) {
     calls = new FileCalls(() => new SilentFileSystem('its file system does not answer'));

@@ -1,14 +1,15 @@
 /** Watched files on a file system that hangs: a call to it opens a pipe without a writer, and so keeps a thread of the process. */
 import { execFileSync } from 'node:child_process';
-import fs, { closeSync, constants, mkdirSync, openSync, promises, writeFileSync } from 'node:fs';
+import fs, { closeSync, constants, mkdirSync, openSync, promises, symlinkSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import { statInTime } from '../../../src/base/files/file-calls.js';
 import { KeptFiles } from '../../../src/base/files/kept-files.js';
 import { keptTexts } from '../../../src/base/files/kept-texts.js';
 import { PathWatch, watchPath } from '../../../src/base/files/path-watch.js';
 import { readTextFile } from '../../../src/base/files/text-file.js';
-import { sourceOfSpec } from '../../../src/source/spec.js';
+import { sourceOfSpec, watchSource } from '../../../src/source/spec.js';
 import { timeForAFault, until } from '../../waiting/until.js';
 import { testFolder } from './test-folder.js';
 
@@ -23,7 +24,8 @@ function shareThatHangs(t: Test) {
   execFileSync('mkfifo', [pipe]);
   const [{ stat }, { statSync }] = [promises, fs];
   const state = { isDown: false, calls: 0, callsMax: 0 };
-  const isOn = (at: unknown): boolean => String(at).startsWith(path);
+  const links = new Set<string>();
+  const isOn = (at: unknown): boolean => String(at).startsWith(path) || links.has(String(at));
   promises.stat = (async (...args: Parameters<typeof stat>) => {
     if (isOn(args[0]) && state.isDown) {
       state.callsMax = Math.max(state.callsMax, ++state.calls);
@@ -56,7 +58,7 @@ function shareThatHangs(t: Test) {
     Object.assign(fs, { statSync });
     syncBuiltinESMExports();
   });
-  return { folder, path, state, up };
+  return { folder, path, links, state, up };
 }
 
 test('watched files on a file system that hangs take one thread, are told once, and are watched again when it answers', {
@@ -124,6 +126,26 @@ test('of many parts of a source on a file system that hangs, one waits in the sy
   const source = sourceOfSpec({ kind: 'merged', specs });
   await t.rejects(source.load(null as never), { code: 'source-unreadable' });
   t.equal(share.state.callsMax, 1);
+});
+
+test('a look at many files and links keeps no other call to the file system of their folder waiting', {
+  skip: process.platform === 'win32',
+}, async (t) => {
+  const share = shareThatHangs(t);
+  const [found, other] = [join(share.folder, 'found'), join(share.folder, 'other')];
+  mkdirSync(found);
+  const target = join(share.path, 'part.csv');
+  for (const path of [target, other]) writeFileSync(path, '');
+  await statInTime(other);
+  const link = join(found, 'link.csv');
+  symlinkSync(target, link);
+  share.links.add(link);
+  share.state.isDown = true;
+  const watch = watchSource({ kind: 'folder', path: found }, () => {}, QUICK);
+  t.teardown(() => watch.close());
+  await until(() => share.state.calls > 0);
+  writeFileSync(other, 'content');
+  t.equal((await statInTime(other)).size, 7n);
 });
 
 test('a file of the configuration whose file system hangs is told once, and again when it can be read', {
