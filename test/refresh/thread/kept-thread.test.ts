@@ -114,3 +114,13 @@ test('a fetch that fails leaves its thread to the next, which knows its store an
   await t.rejects(fetching(), { code: 'object-damaged' });
   t.equal(thread.worker, worker);
 });
+
+test('a task fails with the reason if it is aborted in the moment between the start of its thread and its own', async (t) => {
+  const { abort, thread, run } = keptThread(t);
+  const running = run(patchTask(served), record(1, 'never read'));
+  const reason = new Error('no longer wanted');
+  for (let turn = 0; turn < 100 && thread.worker === null; turn++) await null;
+  t.ok(thread.worker, 'the thread has been started in this turn of the event loop');
+  abort.abort(reason);
+  await t.rejects(running, reason);
+});
