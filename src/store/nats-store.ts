@@ -94,7 +94,7 @@ export class NatsStore implements Store {
   /** The client's own `list` would wait for descriptions that the server lost from a damaged file. */
   async #infos(client: NatsClient): Promise<ObjectInfo[]> {
     const prefix = `$O.${this.#bucket}.M.`;
-    const subjects = await this.#inTime(subjectsOf(client, `OBJ_${this.#bucket}`, prefix));
+    const subjects = await this.#inTime(subjectsOf(client, `OBJ_${this.#bucket}`, `${prefix}>`));
     const names = [...subjects.keys()].map((subject) =>
       Buffer.from(subject.slice(prefix.length), 'base64url').toString(),
     );
@@ -125,7 +125,7 @@ export class NatsStore implements Store {
     const [stream, prefix] = [`OBJ_${this.#bucket}`, `$O.${this.#bucket}.C.`];
     const work = async (client: NatsClient): Promise<void> => {
       // Chunks are listed before objects, so that a put which ends meanwhile has its object.
-      const chunks = await this.#inTime(subjectsOf(client, stream, prefix));
+      const chunks = await this.#inTime(subjectsOf(client, stream, `${prefix}>`));
       for (const { nuid } of await this.#infos(client)) chunks.delete(prefix + nuid);
       for (const filter of this.#abandoned.find(chunks))
         await this.#inTime(client.streams.purge(stream, { filter }));
@@ -150,20 +150,36 @@ export class NatsStore implements Store {
     if (Buffer.byteLength(text) > STORE_RECORD_BYTES_MAX)
       throw new RangeError(`the record ${key} is too long`);
     try {
-      return await this.#write(({ records }) =>
-        this.#inTime(revision === null ? records.create(key, text) : records.update(key, text, revision)),
-      );
+      return await this.#write(async (client) => {
+        if (revision !== null) return this.#inTime(client.records.update(key, text, revision));
+        const made = await this.#inTime(client.records.create(key, text));
+        await this.#expectReadable(client, key);
+        return made;
+      });
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) return null;
       throw error;
     }
   }
 
+  /**
+   * A server that lost the folder of a bucket stores and counts records that it cannot read. Every publisher would then
+   * announce again and again. So the bucket is made again. A record that was removed meanwhile is not counted.
+   */
+  async #expectReadable(client: NatsClient, key: string): Promise<void> {
+    if ((await this.#inTime(client.records.get(key))) !== null) return;
+    const stream = `KV_${this.#bucket}`;
+    const counted = await this.#inTime(subjectsOf(client, stream, `$KV.${this.#bucket}.${key}`));
+    if (counted.size === 0) return;
+    await this.#inTime(client.create(stream));
+    throw new Error('the server lost the stored record');
+  }
+
   /** The client's own `keys` may wait for a record that is replaced meanwhile. */
   async keys(start = ''): Promise<readonly string[]> {
     const prefix = `$KV.${this.#bucket}.`;
     return this.#read(async (client) => {
-      const subjects = await subjectsOf(client, `KV_${this.#bucket}`, prefix + start);
+      const subjects = await subjectsOf(client, `KV_${this.#bucket}`, `${prefix}${start}>`);
       return [...subjects.keys()].map((subject) => subject.slice(prefix.length));
     }, []);
   }
@@ -311,14 +327,14 @@ export class NatsStore implements Store {
  * The first subjects of a stream, at most 100,000, with the number of messages of each. The client itself would read all
  * pages, however many records others made.
  *
- * @param prefix ends with a dot
+ * @param subject one subject, or several: `>` at its end stands for any more parts
  */
 async function subjectsOf(
   { connection }: NatsClient,
   stream: string,
-  prefix: string,
+  subject: string,
 ): Promise<Map<string, number>> {
-  const query = JSON.stringify({ subjects_filter: `${prefix}>` });
+  const query = JSON.stringify({ subjects_filter: subject });
   const options = { timeout: STORE_SILENT_MS_MAX };
   const answer = await connection.request(`$JS.API.STREAM.INFO.${stream}`, query, options);
   const { error, state } = answer.json<{

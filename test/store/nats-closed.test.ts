@@ -193,3 +193,25 @@ test('a bucket is created again if the server lost its folder', options, async (
   await store.put('second', bytes(1));
   t.strictSame(await store.list(), [{ name: 'second', bytes: 1024 * 1024 }]);
 });
+
+test(
+  'a bucket of records is created again if the server lost its folder and cannot read what it stores',
+  options,
+  async (t) => {
+    const server = await serverOf(t);
+    const store = await openStore(server.address(), 'make');
+    t.teardown(() => store.close());
+    await store.swap('first', 'one', null);
+    rmSync(join(server.folder, 'jetstream', '$G', 'streams', 'KV_timetable'), { recursive: true });
+    const writeUntilItIsRead = async (): Promise<number> => {
+      for (let attempt = 1; attempt < 20; attempt++) {
+        await store
+          .swap('second', `attempt ${attempt}`, null)
+          .catch((error: unknown) => t.match(error, unavailable));
+        if ((await store.read('second')) !== null) return attempt;
+      }
+      return Number.POSITIVE_INFINITY;
+    };
+    t.ok((await writeUntilItIsRead()) <= 2);
+  },
+);
