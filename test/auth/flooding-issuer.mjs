@@ -1,6 +1,6 @@
 /**
- * An issuer with an endless answer, in its own process, so that the cost of reading can be measured
- * separately. The process ends without a signal.
+ * An issuer with an endless answer, in its own process, because it keeps its thread busy. It tells its port, and then how
+ * much it sent until the connection was closed.
  */
 import { createServer } from 'node:net';
 
@@ -18,6 +18,7 @@ const FLOODS = {
 const [beginning, repeated] = FLOODS[process.argv[2]];
 const server = createServer((socket) => {
   socket.on('error', () => {});
+  socket.on('close', () => process.send({ sentBytes: socket.bytesWritten }));
   socket.once('data', () => {
     socket.write(beginning);
     const more = () => {
