@@ -16,6 +16,7 @@ mkdirSync(to, { recursive: true });
 for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'LICENSE', 'NOTICE']) {
   copyFileSync(join(from, file), join(to, file));
 }
+copyFileSync(join(dist, '../src/cli/column-names.json'), join(dist, 'cli/column-names.json'));
 chmodSync(join(dist, 'cli.js'), 0o755);
 
 /** Replaces a compiled module by a module with one constant. Its types stay unchanged. */

@@ -14,7 +14,7 @@ import { ColumnLook, type LookedColumn } from './column-look.js';
 import { EXIT_FAILURE } from './faults.js';
 import { type ReadSource, readSource } from './named-source.js';
 import { nestedRecords } from './nested-records.js';
-import { printable, writeOut } from './printable.js';
+import { printable, shellQuoted, writeOut } from './printable.js';
 import {
   type MapProposal,
   namesIn,
@@ -22,7 +22,6 @@ import {
   proposeCalendarMap,
   proposedOptions,
   proposeMap,
-  shellQuoted,
 } from './propose-map.js';
 import type { QueryProposal } from './propose-query.js';
 import {

@@ -7,7 +7,7 @@ import { hidePassword } from '../source/postgres/postgres-address.js';
 import type { RoomsSpec } from '../source/rooms-file.js';
 import { liftRules, parseSourceArgument, type SourceSpec, sourceOfSpec } from '../source/spec.js';
 import { writeError } from './faults.js';
-import { shellQuoted } from './propose-map.js';
+import { shellQuoted } from './printable.js';
 
 /** The source of a command, and how it is read. */
 export interface ReadSource {

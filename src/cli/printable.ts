@@ -22,3 +22,8 @@ export function printable(text: string): string {
 export function writeOut(text: string): void {
   process.stdout.write(printable(text));
 }
+
+/** A text as one word of a command line. */
+export function shellQuoted(text: string): string {
+  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

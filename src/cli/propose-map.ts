@@ -17,8 +17,9 @@ import {
   looksLike,
   separatorOf,
 } from './column-look.js';
-import { type ColumnRole, certaintyOf } from './column-names.js';
+import { type ColumnRole, certaintyOf, likeliest } from './column-names.js';
 import { alternation, arePeriods, periodTimes } from './guessed-values.js';
+import { shellQuoted } from './printable.js';
 
 export interface MapProposal {
   /** For each event field a column, a template, or an object with steps. */
@@ -407,11 +408,8 @@ function best(
   isFit: (column: LookedColumn) => boolean = () => true,
   taken: ReadonlySet<LookedColumn> = new Set(),
 ): LookedColumn | undefined {
-  const scored = columns
-    .filter((column) => !taken.has(column) && isFit(column))
-    .map((column) => ({ column, score: certaintyOf(column.name, role) }))
-    .filter(({ score }) => score > 0);
-  return scored.sort((a, b) => b.score - a.score)[0]?.column;
+  const free = columns.filter((column) => !taken.has(column) && isFit(column));
+  return likeliest(free, ({ name }) => certaintyOf(name, role));
 }
 
 function setOf(column: LookedColumn | undefined): ReadonlySet<LookedColumn> {
@@ -450,10 +448,6 @@ export function proposedOptions({ map, dateOrder, timeZone, identifiers }: MapPr
     ...(timeZone === null ? [] : [`--time-zone ${timeZone}`]),
     ...(identifiers === null ? [] : [`--identifiers ${identifiers}`]),
   ];
-}
-
-export function shellQuoted(text: string): string {
-  return /^[\w@%+:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** How much a good look of the values multiplies the certainty of a name, and a bad one. */

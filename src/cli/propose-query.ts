@@ -4,7 +4,7 @@ import type { IdentifierMode } from '../base/model/event.js';
 import { Database } from '../source/postgres/database.js';
 import { simpleName } from '../source/postgres/described-rows.js';
 import { parsePostgresAddress } from '../source/postgres/postgres-address.js';
-import { type ColumnRole, certaintyOf } from './column-names.js';
+import { type ColumnRole, certaintyOf, likeliest } from './column-names.js';
 
 /** A table with its keys, for a proposal of a query. */
 export interface CataloguedTable {
@@ -214,7 +214,7 @@ function timesOf(table: CataloguedTable): readonly (readonly [string, string])[]
   const ofType = (...types: string[]): string[] =>
     table.columns.flatMap(({ name, type }) => (types.includes(type) ? [name] : []));
   const pick = (names: readonly string[], ...roles: ColumnRole[]): string | undefined =>
-    best(names, (name) => Math.max(...roles.map((role) => certaintyOf(name, role))));
+    likeliest(names, (name) => Math.max(...roles.map((role) => certaintyOf(name, role))));
   const instants = ofType('timestamptz', 'timestamp');
   const start = pick(instants, 'start', 'startDate') ?? instants[0];
   const rest = instants.filter((name) => name !== start);
@@ -250,7 +250,7 @@ function lookupOf(other: CataloguedTable, foreign: ForeignKey): Lookup | undefin
 }
 
 function lookupNamed(names: readonly string[]): Lookup | undefined {
-  return best(LOOKUPS, ({ role }) => Math.max(...names.map((name) => certaintyOf(name, role))));
+  return likeliest(LOOKUPS, ({ role }) => Math.max(...names.map((name) => certaintyOf(name, role))));
 }
 
 interface Link {
@@ -277,7 +277,7 @@ function linkOf(link: CataloguedTable, back: ForeignKey, tables: readonly Catalo
     .map(({ name }) => name)
     .filter((name) => !back.columns.includes(name) && isText(link, name));
   const lookup = lookupNamed([link.relation, ...texts]);
-  const column = lookup && best(texts, (name) => certaintyOf(name, lookup.role));
+  const column = lookup && likeliest(texts, (name) => certaintyOf(name, lookup.role));
   if (lookup === undefined || column === undefined) return null;
   return { field: lookup.role, other: null, from: `${link.name} x`, sql: `x.${simpleName(column)}` };
 }
@@ -294,7 +294,7 @@ function nameOf(table: CataloguedTable): string | null {
   const usual = texts.find((name) => /^(?:(?:full|display)_?)?name$/i.test(name));
   return (
     usual ??
-    best(texts, (name) => certaintyOf(name, 'title')) ??
+    likeliest(texts, (name) => certaintyOf(name, 'title')) ??
     texts.find((name) => !table.key.includes(name)) ??
     texts[0] ??
     null
@@ -306,20 +306,7 @@ function bestColumn(
   role: ColumnRole,
   isFit: (name: string) => boolean,
 ): string | undefined {
-  return best(table.columns.map(({ name }) => name).filter(isFit), (name) => certaintyOf(name, role));
-}
-
-/** The item of the greatest weight above zero. */
-function best<Item>(items: readonly Item[], weigh: (item: Item) => number): Item | undefined {
-  let found: Item | undefined;
-  let most = 0;
-  for (const item of items) {
-    const weight = weigh(item);
-    if (weight <= most) continue;
-    most = weight;
-    found = item;
-  }
-  return found;
+  return likeliest(table.columns.map(({ name }) => name).filter(isFit), (name) => certaintyOf(name, role));
 }
 
 function isText(table: CataloguedTable, column: string): boolean {

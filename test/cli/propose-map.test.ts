@@ -6,7 +6,8 @@
 import { test } from 'tap';
 import { ColumnLook, type LookedColumn } from '../../src/cli/column-look.js';
 import { plainName } from '../../src/cli/column-names.js';
-import { type MapProposal, proposedOptions, proposeMap, shellQuoted } from '../../src/cli/propose-map.js';
+import { shellQuoted } from '../../src/cli/printable.js';
+import { type MapProposal, proposedOptions, proposeMap } from '../../src/cli/propose-map.js';
 
 function look(...records: readonly Readonly<Record<string, unknown>>[]): readonly LookedColumn[] {
   const columns = new ColumnLook();

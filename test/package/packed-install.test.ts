@@ -62,6 +62,7 @@ const ALLOWED: readonly RegExp[] = [
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
   /^dist\/http\/development\/swagger-ui\/(?:swagger-ui\.css|swagger-ui-bundle\.js|favicon-32x32\.png|LICENSE|NOTICE)$/,
   /^dist\/(?:openapi|timetable\.schema)\.json$/,
+  /^(?:src|dist)\/cli\/column-names\.json$/,
   /^dist\/(?:refresh\/thread\/(?:client-)?worker|app\/serving)-text-licences\.txt$/,
 ];
 /** Files that users need. */
@@ -75,6 +76,7 @@ const REQUIRED: readonly string[] = [
   'dist/cli.js',
   'dist/openapi.json',
   'dist/timetable.schema.json',
+  'dist/cli/column-names.json',
   'dist/http/development/swagger-ui/swagger-ui-bundle.js',
   'dist/http/development/swagger-ui/swagger-ui.css',
   'dist/http/development/swagger-ui/LICENSE',
