@@ -16,17 +16,17 @@ import { TokenForm } from './views/token-form.js';
 import { DevelopmentWarning } from './warning.js';
 
 const readFreeRooms = () => import('./views/free-rooms.js');
-const FreeRooms = lazy(() => readFreeRooms().then((view) => view.FreeRooms));
+const FreeRooms = lazy('free', () => readFreeRooms().then((view) => view.FreeRooms));
 /** Its data is read when the link is pointed at or has the focus, before the click. */
 const prepareFreeRooms = () =>
   void readFreeRooms().then(
     (view) => view.prepareFreeRooms(),
     () => {},
   );
-const Clashes = lazy(() => import('./views/clashes.js').then((view) => view.Clashes));
-const Usage = lazy(() => import('./views/usage.js').then((view) => view.Usage));
-const Changes = lazy(() => import('./views/changes.js').then((view) => view.Changes));
-const State = lazy(() => import('./views/state.js').then((view) => view.State));
+const Clashes = lazy('clashes', () => import('./views/clashes.js').then((view) => view.Clashes));
+const Usage = lazy('usage', () => import('./views/usage.js').then((view) => view.Usage));
+const Changes = lazy('changes', () => import('./views/changes.js').then((view) => view.Changes));
+const State = lazy('state', () => import('./views/state.js').then((view) => view.State));
 /** What is shown first is read and painted first. */
 const LOAD_VIEWS_MS = 1500;
 

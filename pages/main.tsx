@@ -8,7 +8,7 @@ import { readFeed } from './feed.js';
 import { useLanguage, wantedLanguage } from './store.js';
 
 const feed = document.getElementById('feed');
-const language = useLanguage(wantedLanguage());
+const language = useLanguage(wantedLanguage()).catch(() => useLanguage('en'));
 
 if (feed === null) {
   await Promise.all([language, begin()]);

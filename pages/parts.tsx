@@ -53,15 +53,25 @@ export function aboutOf({
 
 export function Problem({ error }: { readonly error: Error }): JSX.Element {
   const isLoading = error instanceof TimetableProblem && error.code === 'snapshot-unavailable';
+  const retry = (): void => void revision.value++;
   useEffect(() => {
     if (!isLoading) return;
-    const timer = setTimeout(() => revision.value++, 2000);
+    const timer = setTimeout(retry, 2000);
     return () => clearTimeout(timer);
   });
   return (
+    <Alert
+      text={isLoading ? say('stillLoading') : say('failed', { reason: error.message })}
+      onRetry={retry}
+    />
+  );
+}
+
+function Alert({ text, onRetry }: { readonly text: string; readonly onRetry: () => void }): JSX.Element {
+  return (
     <div class="notice problem" role="alert">
-      <p>{isLoading ? say('stillLoading') : say('failed', { reason: error.message })}</p>
-      <button type="button" class="button" onClick={() => revision.value++}>
+      <p>{text}</p>
+      <button type="button" class="button" onClick={onRetry}>
         {say('retry')}
       </button>
     </div>
@@ -76,25 +86,58 @@ export function Loading(): JSX.Element {
   );
 }
 
-/** A view whose script is loaded when it is first shown, or before by `load`. */
+/**
+ * Reloads the page for a script that could not be read: after an upgrade the new page has other scripts. At most once
+ * for each script, because it may be blocked, and not while the service does not answer.
+ * @param isAsked whether the person asked for it
+ * @returns whether the page is being reloaded
+ */
+async function reloadFor(name: string, isAsked: boolean): Promise<boolean> {
+  try {
+    if (!isAsked && sessionStorage.getItem(MARK + name) !== null) return false;
+    // The service worker answers GET alone.
+    await fetch(location.pathname, { method: 'HEAD', cache: 'no-store' });
+    sessionStorage.setItem(MARK + name, 'yes');
+  } catch {
+    return false;
+  }
+  location.reload();
+  return true;
+}
+const MARK = 'lectern.reloaded.';
+
+/**
+ * A view whose script is loaded when it is first shown, or before by `load`.
+ * @param name of the script, the same in all builds
+ */
 export function lazy<P extends object>(
+  name: string,
   read: () => Promise<ComponentType<P>>,
 ): ComponentType<P> & { readonly load: () => Promise<void> } {
   let loaded: ComponentType<P> | null = null;
   const load = async (): Promise<void> => {
-    loaded ??= await read();
+    if (loaded !== null) return;
+    loaded = await read();
+    // The next upgrade may reload again.
+    sessionStorage.removeItem(MARK + name);
   };
   function Lazy(props: P): JSX.Element {
-    const [, setReady] = useState(loaded !== null);
+    const [state, setState] = useState<'loading' | 'ready' | 'missing'>('loading');
+    const show = async (isAsked: boolean): Promise<void> => {
+      try {
+        await load();
+        setState('ready');
+      } catch {
+        if (!(await reloadFor(name, isAsked))) setState('missing');
+      }
+    };
     useEffect(() => {
-      if (loaded === null)
-        load().then(
-          () => setReady(true),
-          () => location.reload(),
-        );
+      if (loaded === null) void show(false);
     }, []);
     const View = loaded;
-    return View === null ? <Loading /> : <View {...props} />;
+    if (View !== null) return <View {...props} />;
+    if (state !== 'missing') return <Loading />;
+    return <Alert text={say('partMissing')} onRetry={() => void show(true)} />;
   }
   return Object.assign(Lazy, { load });
 }

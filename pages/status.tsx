@@ -5,7 +5,18 @@ import { forgetToken, isDevelopment, live, publishedAt, token } from './data.js'
 import { feedNow, isOffline, readAt } from './feed.js';
 import { Icon } from './parts.js';
 import { say, sayAgo, sayMoment } from './speak.js';
-import { deviceZone, go, keep, language, now, type Theme, theme, useLanguage, zone } from './store.js';
+import {
+  announcement,
+  deviceZone,
+  go,
+  keep,
+  language,
+  now,
+  type Theme,
+  theme,
+  useLanguage,
+  zone,
+} from './store.js';
 import { LANGUAGES, type LanguageCode } from './words.js';
 
 export function Status(): JSX.Element | null {
@@ -96,7 +107,9 @@ function SettingsForm(): JSX.Element {
           onChange={(event) => {
             const code = event.currentTarget.value as LanguageCode;
             keep('language', code);
-            void useLanguage(code);
+            useLanguage(code).catch(() => {
+              announcement.value = say('partMissing');
+            });
           }}
         >
           {Object.entries(LANGUAGES).map(([code, name]) => (

@@ -14,7 +14,7 @@ import { Days } from './grid.js';
 import { LessonList } from './list.js';
 import { Month } from './month.js';
 
-export const LessonPanel = lazy(() => import('./panel.js').then((view) => view.LessonPanel));
+export const LessonPanel = lazy('panel', () => import('./panel.js').then((view) => view.LessonPanel));
 
 export interface ShownTimetable {
   readonly key: string;

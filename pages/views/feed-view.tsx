@@ -11,7 +11,7 @@ import { wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
 import { Controls } from './toolbar.js';
 
-const TakeFeed = lazy(() => import('./take-feed.js').then((view) => view.TakeFeed));
+const TakeFeed = lazy('take-feed', () => import('./take-feed.js').then((view) => view.TakeFeed));
 
 export function FeedView({ feed }: { readonly feed: Feed }): JSX.Element {
   const { view, not } = address.value;

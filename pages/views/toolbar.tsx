@@ -9,7 +9,7 @@ import { nameOf } from '../targets.js';
 import { addDays, isDate, weekNumber } from '../time.js';
 import type { ShownTimetable } from './body.js';
 
-const Take = lazy(() => import('./take.js').then((view) => view.Take));
+const Take = lazy('take', () => import('./take.js').then((view) => view.Take));
 
 export function Toolbar({
   targets,

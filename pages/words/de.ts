@@ -33,6 +33,7 @@ const words: Words = {
   updated: { one: '{n} Termin hat sich gerade geändert', other: '{n} Termine haben sich gerade geändert' },
   loading: 'Wird geladen',
   failed: 'Das konnte nicht gelesen werden: {reason}',
+  partMissing: 'Ein Teil dieser Seite konnte nicht geladen werden.',
   retry: 'Noch einmal versuchen',
   stillLoading: 'Der Stundenplan wird noch geladen. Diese Seite versucht es von selbst wieder.',
   tokenTitle: 'Ein Token wird gebraucht',

@@ -33,6 +33,7 @@ const words = {
   updated: { one: '{n} lesson changed just now', other: '{n} lessons changed just now' },
   loading: 'Loading',
   failed: 'This could not be read: {reason}',
+  partMissing: 'A part of this page could not be loaded.',
   retry: 'Try again',
   stillLoading: 'The timetable is still being loaded. This page tries again by itself.',
   // The token.

@@ -33,6 +33,7 @@ const words: Words = {
   updated: { one: '{n} clase acaba de cambiar', other: '{n} clases acaban de cambiar' },
   loading: 'Cargando',
   failed: 'No se pudo leer: {reason}',
+  partMissing: 'No se pudo cargar una parte de esta página.',
   retry: 'Reintentar',
   stillLoading: 'El horario aún se está cargando. Esta página lo intenta de nuevo por sí sola.',
   tokenTitle: 'Hace falta un token',

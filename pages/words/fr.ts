@@ -33,6 +33,7 @@ const words: Words = {
   updated: { one: '{n} séance vient de changer', other: '{n} séances viennent de changer' },
   loading: 'Chargement',
   failed: 'Lecture impossible : {reason}',
+  partMissing: 'Une partie de cette page n’a pas pu être chargée.',
   retry: 'Réessayer',
   stillLoading: 'L’emploi du temps est en cours de chargement. Cette page réessaie d’elle-même.',
   tokenTitle: 'Un jeton est nécessaire',

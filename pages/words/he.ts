@@ -33,6 +33,7 @@ const words: Words = {
   updated: { one: 'שיעור אחד השתנה כעת', other: '{n} שיעורים השתנו כעת' },
   loading: 'טעינה',
   failed: 'הקריאה נכשלה: {reason}',
+  partMissing: 'לא ניתן היה לטעון חלק מהדף.',
   retry: 'ניסיון נוסף',
   stillLoading: 'מערכת השעות עדיין נטענת. הדף ינסה שוב מעצמו.',
   tokenTitle: 'נדרש אסימון',

@@ -1,5 +1,6 @@
 /** The pages when a token ends, the service goes away, two tabs are open; by keyboard alone; in five zones. */
 import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
 import { test } from 'tap';
 import { PresentAccess } from '../../src/auth/access.js';
@@ -69,6 +70,56 @@ if (NO_BROWSER !== null) {
     const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });
     const tokenOf = (claims: object = {}): string =>
       (bearer({ studyGroup: 'A', ...claims }).Authorization ?? '').replace('Bearer ', '');
+
+    await t.test(
+      'a script that cannot be read: one reload, then a message, and the rest works',
+      async (t) => {
+        const { page, requested } = await newPage(browser);
+        // The service worker would have the scripts.
+        await page.addInitScript('delete Navigator.prototype.serviceWorker');
+        const panel = `**/${scriptWith('panel-when')}`;
+        const loads = () => requested.filter((url) => url.startsWith(`${view}?`)).length;
+        const message = page.getByRole('alert');
+        await page.route(panel, (route) => route.abort());
+        await page.goto(`${view}?of=group:A&date=2026-10-05&open=${LESSONS[0]?.id}#token=${tokenOf()}`);
+        await message.waitFor();
+        t.match(await message.innerText(), /could not be loaded[\s\S]*Try again/);
+        t.equal(loads(), 2, 'the page was reloaded once');
+        t.equal(await page.locator('.box').count(), 1, 'the lessons are there');
+        await page.keyboard.press('n');
+        await page.locator('.lesson', { hasText: 'Next week' }).click();
+        await message.waitFor();
+        t.equal(loads(), 2, 'and is not reloaded again');
+        await page.unroute(panel);
+        await message.getByRole('button', { name: 'Try again' }).click();
+        await page.locator('.panel-when').waitFor();
+        await page.close();
+      },
+    );
+
+    await t.test('a click while the service does not answer leaves the page where it is', async (t) => {
+      const { page, requested } = await newPage(browser);
+      await page.addInitScript('delete Navigator.prototype.serviceWorker');
+      const clashes = `**/${scriptWith('clash-list')}`;
+      await page.route(clashes, (route) => route.abort());
+      await page.goto(`${view}?of=group:A&date=2026-10-05#token=${tokenOf()}`);
+      await page.locator('.lesson').first().waitFor();
+      await page.route('**/*', (route) => route.abort());
+      const before = requested.filter((url) => url.startsWith(`${view}?`)).length;
+      await page.getByRole('link', { name: 'Clashes' }).click();
+      const message = page.getByRole('alert');
+      await message.getByRole('button', { name: 'Try again' }).click();
+      await message.waitFor();
+      await page.getByRole('link', { name: 'Timetable', exact: true }).last().click();
+      await page.locator('.lesson').first().waitFor();
+      await page.goBack();
+      await message.waitFor();
+      await page.unrouteAll();
+      await message.getByRole('button', { name: 'Try again' }).click();
+      await page.locator('.clash-list').waitFor();
+      t.equal(requested.filter((url) => url.startsWith(`${view}?`)).length, before, 'no reload');
+      await page.close();
+    });
 
     await t.test('without a token a sentence asks for one, and the page goes on where it was', async (t) => {
       const { page } = await open(browser, `${view}?of=group:A&date=2026-10-12`, '.token-form');
@@ -241,6 +292,15 @@ if (NO_BROWSER !== null) {
       },
     );
   });
+}
+
+/** The name of the script, loaded when it is first shown, that has this text. */
+function scriptWith(text: string): string {
+  const folder = new URL(findPages() ?? '');
+  const found = readdirSync(folder).find(
+    (name) => /^part-.*\.js$/.test(name) && readFileSync(new URL(name, folder), 'utf8').includes(text),
+  );
+  return found ?? `none has ${text}`;
 }
 
 async function open(browser: BrowserContext, address: string, selector: string): Promise<OpenPage> {
