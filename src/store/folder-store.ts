@@ -14,7 +14,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LecternError } from '../base/errors.js';
-import { FileCalls } from '../base/files/file-calls.js';
+import { fileCallsOf, SilentFileSystem } from '../base/files/file-calls.js';
 import { PathWatch, stateOf } from '../base/files/path-watch.js';
 import {
   STORE_CHUNK_BYTES,
@@ -74,7 +74,8 @@ export class FolderStore implements Store {
   readonly #folder: string;
   readonly #images: string;
   readonly #records: string;
-  readonly #calls: FileCalls;
+  /** Number of the file system, which other calls of this process may use, too; null until it is known. */
+  #device: bigint | null = null;
   readonly #silentMsMax: number;
 
   /**
@@ -95,7 +96,6 @@ export class FolderStore implements Store {
     this.#folder = folder;
     this.#images = join(folder, 'images');
     this.#records = join(folder, 'records');
-    this.#calls = new FileCalls((msMax) => silent(this.name, msMax));
     this.#silentMsMax = silentMsMax;
   }
 
@@ -111,8 +111,11 @@ export class FolderStore implements Store {
           for await (const chunk of chunks) await this.#call(() => file.writeFile(chunk));
           // A slow disk takes long for this, and other calls must not wait for it.
           await file.sync();
-        } finally {
           await this.#call(() => file.close());
+        } catch (error) {
+          // Not as a call: those fail while a write hangs. The end of the write is awaited without a thread.
+          file.close().catch(() => {});
+          throw error;
         }
         await this.#call(() => rename(temporary, path));
       } catch (error) {
@@ -351,8 +354,12 @@ export class FolderStore implements Store {
   }
 
   /** @param onLate gets the result of a call that returns too late */
-  #call<T>(call: () => Promise<T>, onLate?: (value: T) => void): Promise<T> {
-    return this.#calls.run(call, this.#silentMsMax, onLate);
+  async #call<T>(call: () => Promise<T>, onLate?: (value: T) => void): Promise<T> {
+    try {
+      return await fileCallsOf(this.#device).run(call, this.#silentMsMax, onLate);
+    } catch (error) {
+      throw error instanceof SilentFileSystem ? silent(this.name, this.#silentMsMax) : error;
+    }
   }
 
   #open(opening: () => Promise<FileHandle>): Promise<FileHandle> {
@@ -391,7 +398,9 @@ export class FolderStore implements Store {
   async #attempt<T>(work: () => Promise<T>): Promise<T> {
     try {
       // The folder itself may be the empty mount point of a share.
-      this.#mayMake ||= (await this.#call(() => lstat(this.#records)).catch(orNull(isAbsent))) !== null;
+      const found = await this.#call(() => lstat(this.#records, { bigint: true })).catch(orNull(isAbsent));
+      this.#device = found?.dev ?? this.#device;
+      this.#mayMake ||= found !== null;
       if (!this.#mayMake) throw new Error(NO_STORE);
       if (this.#isPrivate) await this.#checkPrivate();
       return await work();

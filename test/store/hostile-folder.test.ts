@@ -1,5 +1,6 @@
 /** Folders that another program has written to, and file systems that hang. */
 import { spawnSync } from 'node:child_process';
+import type { EventEmitter } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -16,6 +17,7 @@ import {
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
+import { statInTime } from '../../src/base/files/file-calls.js';
 import { STORE_RECORD_BYTES_MAX, STORE_REVISIONS_LISTED_MAX } from '../../src/base/limits.js';
 import { FolderStore } from '../../src/store/folder-store.js';
 import type { Store } from '../../src/store/store.js';
@@ -183,7 +185,7 @@ test('nothing is listed, read, written or deleted through a link in place of a f
 });
 
 test('a removed record leaves nothing, and a late writer of it fails', async (t) => {
-  const { store, share } = await openTrial(t);
+  const { store, share, elsewhere } = await openTrial(t);
   const records = join(share, 'records');
   let revision: number | null = null;
   for (let n = 0; n < 20; n++) revision = await store.swap('head', `${n}`, revision);
@@ -193,32 +195,19 @@ test('a removed record leaves nothing, and a late writer of it fails', async (t)
   }
   await until(() => readdirSync(records).sort().join() === 'head,other');
 
-  // A writer has read the revision that it will replace, and is stopped before it makes its link.
-  const late = new FolderStore(share, 'make');
+  // The record is removed and made again, by other machines, between the look of a writer and its link.
+  const other = join(elsewhere, 'share');
+  const made = await new FolderStore(other, 'make').swap('head', 'made again', null);
   const { link } = promises;
-  let goOn = (): void => {};
-  let isStopped = (): void => {};
-  const stopped = new Promise<void>((resolve) => {
-    isStopped = resolve;
-  });
   promises.link = async (...args) => {
     promises.link = link;
     syncBuiltinESMExports();
-    isStopped();
-    await new Promise<void>((resolve) => {
-      goOn = resolve;
-    });
+    await promises.rm(join(records, 'head'), { recursive: true });
+    await promises.rename(join(other, 'records', 'head'), join(records, 'head'));
     return link(...args);
   };
   syncBuiltinESMExports();
-  const present = await store.read('head');
-  const swapping = late.swap('head', 'late', present?.revision ?? null);
-  await stopped;
-  await store.remove('head');
-  const made = await store.swap('head', 'made again', null);
-  t.notOk(isNear(made, present?.revision ?? null), 'revisions do not begin again');
-  goOn();
-  t.equal(await swapping, null);
+  t.equal(await store.swap('head', 'late', revision), null);
   t.strictSame(await store.read('head'), { text: 'made again', revision: made });
 });
 
@@ -287,6 +276,8 @@ test('a watch reports changes if it began before the store existed, and after a 
 test('a file system that hangs blocks one thread, and is used again when it answers', async (t) => {
   const { share } = await openTrial(t);
   const store = new FolderStore(share, 'make', { silentMsMax: 100 });
+  t.match(await store.read('other'), { text: 'other' });
+  await statInTime(share);
   const { lstat } = promises;
   let [hanging, goOn] = [0, (): void => {}];
   const hung = new Promise<void>((resolve) => {
@@ -309,6 +300,11 @@ test('a file system that hangs blocks one thread, and is used again when it answ
     const all = [store.read('head'), store.keys(), store.list(), store.get('a')];
     await Promise.all(all.map((each: Promise<unknown>) => t.rejects(each, silent)));
     t.equal(hanging, 1);
+    await t.rejects(
+      statInTime(share),
+      { message: 'its file system does not answer' },
+      'nor does another file of this file system get a thread',
+    );
   }
   watch.close();
   goOn();
@@ -319,4 +315,36 @@ test('a file system that hangs blocks one thread, and is used again when it answ
     (record) => record !== null,
   );
   t.match(read, { text: 'other' });
+});
+
+test('a file whose write hangs is closed when the write returns', async (t) => {
+  const { share } = await openTrial(t);
+  const store = new FolderStore(share, 'make', { silentMsMax: 100 });
+  const { open } = promises;
+  let goOn = (): void => {};
+  const hung = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const closed = new Promise<void>((resolve) => {
+    promises.open = async (...args) => {
+      const file = await open(...args);
+      (file as unknown as EventEmitter).once('close', resolve);
+      return Object.assign(file, { writeFile: () => hung });
+    };
+  });
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    promises.open = open;
+    syncBuiltinESMExports();
+  });
+  const content = async function* () {
+    yield Buffer.from('image');
+  };
+  await t.rejects(store.put('a', content()), { code: 'store-unavailable', message: /has not answered/ });
+  goOn();
+  // Without an end of this wait, the process would end before the test.
+  const timer = setInterval(() => {}, 1000);
+  t.teardown(() => clearInterval(timer));
+  await closed;
+  t.pass();
 });

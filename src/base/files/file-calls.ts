@@ -8,23 +8,20 @@ interface Waiting {
   fail(error: Error): void;
 }
 
+/** The file system of a path does not answer, or has not answered an earlier call. */
+export class SilentFileSystem extends Error {}
+
 /**
  * Calls to one file system, one at a time, and each with an end in time. A call that hangs keeps one of the four threads
  * that a process has for files, keys and compression. So until it returns, all other calls fail at once.
  */
-export class FileCalls {
-  readonly #late: (msMax: number) => Error;
+class FileCalls {
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
   /** The reason why calls fail; null if the last one returned in time. */
-  #hang: Error | null = null;
+  #hang: SilentFileSystem | null = null;
 
-  /** @param late the error of calls that take too long */
-  constructor(late: (msMax: number) => Error) {
-    this.#late = late;
-  }
-
-  /** @throws the error of calls, if an earlier call has not returned */
+  /** @throws SilentFileSystem if an earlier call has not returned */
   check(): void {
     if (this.#hang !== null) throw this.#hang;
   }
@@ -37,11 +34,11 @@ export class FileCalls {
     const running = (async () => call())();
     const next = (): void => this.#next();
     running.then(next, next);
-    return inTime(running, msMax, () => this.#hangs(msMax), onLate);
+    return inTime(running, msMax, () => this.#hangs(), onLate);
   }
 
-  #hangs(msMax: number): Error {
-    const hang = this.#late(msMax);
+  #hangs(): SilentFileSystem {
+    const hang = new SilentFileSystem('its file system does not answer');
     this.#hang = hang;
     for (const { fail } of this.#waiting.splice(0)) fail(hang);
     return hang;
@@ -55,9 +52,6 @@ export class FileCalls {
   }
 }
 
-/** The file system of a path does not answer, or has not answered an earlier call. */
-export class SilentFileSystem extends Error {}
-
 const callsByDevice = new Map<bigint | string | null, FileCalls>();
 /** The last state of each path that was asked for: the paths of settings and of timetable files. */
 const lastStates = new Map<string, BigIntStats>();
@@ -69,7 +63,7 @@ const lastStates = new Map<string, BigIntStats>();
 export function fileCallsOf(device: bigint | string | null): FileCalls {
   let calls = callsByDevice.get(device);
   if (calls === undefined) {
-    calls = new FileCalls(() => new SilentFileSystem('its file system does not answer'));
+    calls = new FileCalls();
     callsByDevice.set(device, calls);
   }
   return calls;
