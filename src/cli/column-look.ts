@@ -4,6 +4,7 @@ import { parseClockTimes, readDate } from '../base/model/local-time.js';
 import { areWeekdays, withoutWeekdays } from '../source/pattern/weekdays.js';
 import { parseWeeks } from '../source/pattern/weeks.js';
 import type { Catalogue } from '../source/source.js';
+import { type ColumnRole, certaintyOf, likeliest } from './column-names.js';
 
 const SAMPLES = 3;
 const SAMPLE_UNITS_MAX = 60;
@@ -63,6 +64,50 @@ const SHARED_MIN = 0.5;
 
 /** A column of the first records: how its values look. */
 export type LookedColumn = Readonly<Omit<Column, 'add'>>;
+
+/** The column that most likely has a role; a later role counts only if no column has an earlier one. */
+export function best(
+  columns: readonly LookedColumn[],
+  ...roles: readonly ColumnRole[]
+): LookedColumn | undefined {
+  for (const role of roles) {
+    const found = likeliest(columns, ({ name }) => certaintyOf(name, role));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export function without(
+  columns: readonly LookedColumn[],
+  ...taken: readonly (LookedColumn | undefined)[]
+): readonly LookedColumn[] {
+  return columns.filter((column) => !taken.includes(column));
+}
+
+export function present<Item>(...items: readonly (Item | undefined)[]): Item[] {
+  return items.filter((item) => item !== undefined);
+}
+
+/** The columns of starts and of ends: by their names or, if there are only two, by their order. @param usual the start, if none has its name */
+export function pairOf(
+  columns: readonly LookedColumn[],
+  usual?: LookedColumn,
+): readonly [start: LookedColumn | undefined, end: LookedColumn | undefined] {
+  const two = columns.length === 2 ? columns : [];
+  const start = best(columns, 'start') ?? usual ?? two[0];
+  return [start, best(without(columns, start), 'end') ?? without(two, start)[0]];
+}
+
+/** Whether values are dates with times of day. */
+export function isMoment({ form }: LookedColumn): boolean {
+  return form === 'instant' || form === 'local';
+}
+
+/** A length such as `1h30` looks like a time of day. */
+export function isLength({ name }: LookedColumn): boolean {
+  const certainty = certaintyOf(name, 'duration');
+  return certainty > Math.max(certaintyOf(name, 'start'), certaintyOf(name, 'end'));
+}
 
 export function looksLike(likeness: Likeness, value: string): boolean {
   return LIKENESSES[likeness].test(value);

@@ -20,6 +20,9 @@ interface WrittenSource {
   readonly database?: Readonly<Record<string, string>>;
 }
 
+/** Words by which notes are found that stand at their entries. */
+const [ON_DATES, ON_TERMS, ON_ZONES] = [['--date-order'], ['first day of the term'], ['--time-zone']];
+const ON_PATTERNS = ['dayOne', '`start`', '`weeks`'];
 const COMMENT_UNITS_MAX = 80;
 const SCHEMA = fileURLToPath(new URL('../timetable.schema.json', import.meta.url));
 
@@ -29,8 +32,8 @@ export function timetableText(
   { from, proposal, columns, rules, database = {} }: WrittenSource,
 ): string {
   const { map, when, terms, dateOrder, timeZone, identifiers, notes } = proposal;
-  const noteOn = (...words: readonly string[]): string[] =>
-    notes.filter((note) => words.every((word) => note.includes(word))).map(sentence);
+  const notesOn = (words: readonly string[]): string[] =>
+    words.flatMap((word) => notes.filter((note) => note.includes(word)).map(sentence));
   const term = Object.entries(terms).map(
     ([name, { firstDay, weeks }]) =>
       `  ${scalar(name)}: { firstDay: ${firstDay}, weeks: ${weeks}, except: [] }`,
@@ -48,35 +51,26 @@ export function timetableText(
     ...(rules.from === undefined ? [] : [`calendarFrom: ${rules.from}`]),
     ...(rules.to === undefined ? [] : [`calendarTo: ${rules.to}`]),
     ...(identifiers === null ? [] : [`identifiers: ${identifiers}`]),
-    ...(dateOrder === null ? [] : [...comments(noteOn('--date-order')), `dateOrder: ${dateOrder}`]),
+    ...(dateOrder === null ? [] : [...comments(notesOn(ON_DATES)), `dateOrder: ${dateOrder}`]),
     ...(Object.keys(map).length === 0 ? [] : ['fields:']),
     ...Object.entries(map).map(
       ([field, value]) => `  ${field}: ${valueText(value)}${samples(value, columns)}`,
     ),
     ...unused(columns, [...Object.values(map), ...Object.values(when ?? {})].map(sourceOfValue)),
-    ...(when === null
-      ? []
-      : [...comments([...noteOn('dayOne'), ...noteOn('`start`'), ...noteOn('`weeks`')]), 'when:']),
+    ...(when === null ? [] : [...comments(notesOn(ON_PATTERNS)), 'when:']),
     ...Object.entries(when ?? {}).map(([part, value]: [string, MapValue | number]) => {
       const shown = typeof value !== 'number' && part !== 'dayOne' ? samples(value, columns) : '';
       return `  ${part}: ${typeof value === 'number' ? value : valueText(value)}${shown}`;
     }),
   ];
-  const told = [
-    ...noteOn('--date-order'),
-    ...noteOn('dayOne'),
-    ...noteOn('`start`'),
-    ...noteOn('`weeks`'),
-    ...noteOn('first day of the term'),
-    ...noteOn('--time-zone'),
-  ];
+  const told = notesOn([...ON_DATES, ...ON_PATTERNS, ...ON_TERMS, ...ON_ZONES]);
   const others = notes.map(sentence).filter((note) => !told.includes(note));
   return [
     `# yaml-language-server: $schema=${schemaFrom(path)}`,
     '# Proposed by lectern inspect. Lines after a comment, and columns with samples, are to be checked.',
     ...comments(others),
-    ...(timeZone === null ? [] : [...comments(noteOn('--time-zone')), `timeZone: ${timeZone}`]),
-    ...(when === null ? [] : [...comments(noteOn('first day of the term')), 'terms:', ...term]),
+    ...(timeZone === null ? [] : [...comments(notesOn(ON_ZONES)), `timeZone: ${timeZone}`]),
+    ...(when === null ? [] : [...comments(notesOn(ON_TERMS)), 'terms:', ...term]),
     'sources:',
     ...from.flatMap((each) => [
       `  - from: ${scalar(relativeTo(path, each))}`,
