@@ -7,8 +7,14 @@ import { enrolmentsOf, parseEnrolments } from '../auth/identity.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, parsePublicKeys, readSecrets } from '../auth/key-set.js';
 import { isAddress, planRemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../base/errors.js';
-import { FILE_KINDS, type FileReport, type KeptFile, type Take } from '../base/files/kept-files.js';
-import { type KeptText, keptTexts } from '../base/files/kept-texts.js';
+import {
+  FILE_KINDS,
+  type FileReport,
+  type KeptFile,
+  type KeptText,
+  keptText,
+  type Take,
+} from '../base/files/kept-files.js';
 import { ENROLMENT_FILE_BYTES_MAX, FEED_REVOCATIONS_BYTES_MAX, KEY_FILE_BYTES_MAX } from '../base/limits.js';
 import type { IdentifierMode } from '../base/model/event.js';
 import { describeJsonFault } from '../base/model/json-fault.js';
@@ -39,8 +45,7 @@ export function liveAccess(
 
 /** Logs the result of each later read. */
 export function logFiles(log: Logger | undefined): (report: FileReport) => void {
-  return ({ kind, paths, error }) => {
-    const file = paths.join(', ');
+  return ({ kind, path: file, error }) => {
     if (error === null) log?.info({ file }, `${FILE_KINDS[kind]} read again`);
     else log?.warn({ file, reason: error.message }, `${FILE_KINDS[kind]} not read: the earlier ones stay`);
   };
@@ -70,7 +75,7 @@ function ofTokens(auth: EmbeddedAuthOptions, access: PresentAccess, log: Logger 
     bytesMax: KEY_FILE_BYTES_MAX,
     code: 'key-invalid',
   } as const;
-  return [...files, keptTexts('token-keys', [file], ([text = '']) => take(text, file.name))];
+  return [...files, keptText('token-keys', file, (text) => take(text, file.name))];
 }
 
 function ofEnrolments(
@@ -83,7 +88,7 @@ function ofEnrolments(
   if (typeof enrolments !== 'string') return [];
   const file = jsonFile(enrolments, 'enrolment map', ENROLMENT_FILE_BYTES_MAX);
   return [
-    keptTexts('enrolments', [file], ([text = '']) => {
+    keptText('enrolments', file, (text) => {
       const read = parseEnrolments(jsonOf(text, file.name), identifiers, file.name, 'source-malformed');
       return () => change({ enrolments: read });
     }),
@@ -97,7 +102,7 @@ function ofFeeds(feed: Resolved<'feed'>, change: (more: Partial<Access>) => void
     change({ feedRevocations: parseRevocations(revocations, 'feed.revocations') });
   if (typeof revocations !== 'string') return files;
   const file = jsonFile(revocations, 'the feed revocations', FEED_REVOCATIONS_BYTES_MAX);
-  const kept = keptTexts('feed-revocations', [file], ([text = '']) => {
+  const kept = keptText('feed-revocations', file, (text) => {
     const feedRevocations = parseRevocations(jsonOf(text, file.name), file.name, 'source-malformed');
     return () => change({ feedRevocations });
   });
@@ -118,7 +123,7 @@ function ofSecrets(
   const name = `the ${use} secret file ${secretFile}`;
   const file = { path: secretFile, name, bytesMax: KEY_FILE_BYTES_MAX, code: 'key-invalid' } as const;
   return [
-    keptTexts(use === 'feed' ? 'feed-secrets' : 'token-secrets', [file], ([text = '']) => {
+    keptText(use === 'feed' ? 'feed-secrets' : 'token-secrets', file, (text) => {
       const secrets = readSecrets(text, name, use);
       return () => take(secrets);
     }),

@@ -1,7 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { LecternError } from '../base/errors.js';
-import type { KeptFile, Take } from '../base/files/kept-files.js';
-import { keptTexts } from '../base/files/kept-texts.js';
+import { type KeptFile, keptText } from '../base/files/kept-files.js';
 import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../base/limits.js';
 import { tokenFault } from '../http/request/credential.js';
 import type { AdminListenerOptions } from '../options/option-types.js';
@@ -36,7 +35,7 @@ export class AdminToken {
   keptIn(path: string): KeptFile {
     const name = `the admin token file ${path}`;
     const file = { path, name, bytesMax: ADMIN_TOKEN_FILE_BYTES_MAX, code: 'key-invalid' } as const;
-    return keptTexts('admin-tokens', [file], ([text = '']): Take => {
+    return keptText('admin-tokens', file, (text) => {
       const token = text.replace(/\r?\n$/, '');
       const fault = tokenFault(token, ADMIN_TOKEN_CHARACTERS_MIN);
       if (fault !== null) throw new LecternError('key-invalid', `${name} is invalid: ${fault}`);

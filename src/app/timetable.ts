@@ -516,9 +516,9 @@ class KeptRooms {
     };
     const place =
       typeof source === 'string'
-        ? { paths: [source], isWatched: watch }
+        ? { path: source, isWatched: watch }
         : {
-            paths: [postgresName(checkPostgresSpec(source), source)],
+            path: postgresName(checkPostgresSpec(source), source),
             isWatched: false,
             everyMs: watch ? ROOMS_READ_EVERY_MS : undefined,
           };

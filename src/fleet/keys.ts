@@ -3,8 +3,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { writeFileSync } from 'node:fs';
 import { CompactSign, compactVerify, decodeProtectedHeader } from 'jose';
 import { fileFault, LecternError } from '../base/errors.js';
-import type { KeptFile, Take } from '../base/files/kept-files.js';
-import { keptTexts } from '../base/files/kept-texts.js';
+import { type KeptFile, keptText, type Take } from '../base/files/kept-files.js';
 import { KEY_FILE_BYTES_MAX } from '../base/limits.js';
 
 /** The kinds of signed records: announcements, choices of operators, leases. */
@@ -141,7 +140,7 @@ async function payloadOf(text: string, keys: readonly KeyObject[] | null): Promi
 function keptKey(path: string, check: (text: string) => Take): KeptFile {
   const name = `the key file ${path}`;
   const file = { path, name, bytesMax: KEY_FILE_BYTES_MAX, code: 'key-invalid', isRegular: true } as const;
-  const kept = keptTexts('publisher-keys', [file], ([text = '']) => check(text));
+  const kept = keptText('publisher-keys', file, check);
   kept.readNow?.()?.();
   return kept;
 }

@@ -2,10 +2,12 @@
  * Folder base/files/. Small configuration files, read at the start and again when they change. This folder does not
  * know the meaning of the content.
  */
+import { hash } from 'node:crypto';
 import { LecternError } from '../errors.js';
 import { isNotRegular } from './file-calls.js';
 import { watchPath } from './path-watch.js';
 import { Retry } from './retry.js';
+import { readTextFile, readTextFileNow, type TextFileOptions } from './text-file.js';
 
 /** Configuration files are checked every KEPT_FILE_POLL_MS, and read once unchanged for KEPT_FILE_SETTLE_MS. */
 const KEPT_FILE_POLL_MS = 250;
@@ -30,10 +32,9 @@ export type FileKind = keyof typeof FILE_KINDS;
 /** Activates the checked content. */
 export type Take = () => void;
 
-/** One file, or several that are read together. */
 export interface KeptFile {
   readonly kind: FileKind;
-  readonly paths: readonly string[];
+  readonly path: string;
   /** Whether changes are watched for. Default true. */
   readonly isWatched?: boolean;
   /** Time between two reads of something that cannot be watched. Default: it is read once. */
@@ -50,7 +51,7 @@ export interface KeptFile {
 /** The result of a read after the start. */
 export interface FileReport {
   readonly kind: FileKind;
-  readonly paths: readonly string[];
+  readonly path: string;
   /** Why the content was refused; null if it is active. */
   readonly error: Error | null;
 }
@@ -158,7 +159,7 @@ class FileReading {
   isRefused = false;
   readonly #signal: AbortSignal;
   readonly #tell: (report: FileReport) => void;
-  #watches: readonly { close(): void }[] = [];
+  #watch: { close(): void } | null = null;
   #timer: NodeJS.Timeout | undefined;
   /** Reads run one after another, so the newest content wins. */
   #last: Promise<void> = Promise.resolve();
@@ -174,7 +175,7 @@ class FileReading {
   }
 
   open(): Promise<void> {
-    this.#watch();
+    this.#beginWatch();
     const first = this.file.read(this.#signal).then((take) => {
       if (!this.#signal.aborted) take?.();
     });
@@ -184,7 +185,7 @@ class FileReading {
 
   openNow(): void {
     if (this.file.readNow === undefined) throw new Error(`${this.file.kind} cannot be read synchronously`);
-    this.#watch();
+    this.#beginWatch();
     this.file.readNow()?.();
   }
 
@@ -195,7 +196,7 @@ class FileReading {
   close(): void {
     this.#retry.close();
     clearInterval(this.#timer);
-    for (const watch of this.#watches) watch.close();
+    this.#watch?.close();
   }
 
   #read(isRetry: boolean): Promise<void> {
@@ -204,13 +205,12 @@ class FileReading {
   }
 
   /** Watching begins before the first read, so no change is missed. */
-  #watch(): void {
-    const { paths, isWatched = true, everyMs } = this.file;
+  #beginWatch(): void {
+    const { path, isWatched = true, everyMs } = this.file;
     if (everyMs !== undefined) this.#timer = setInterval(() => void this.#read(true), everyMs).unref();
     const options = { pollMs: KEPT_FILE_POLL_MS, settleMs: KEPT_FILE_SETTLE_MS };
     // A pipe can be read only once.
-    const watched = isWatched ? paths.filter((path) => !isNotRegular(path)) : [];
-    this.#watches = watched.map((path) => watchPath(path, () => void this.again(), options));
+    if (isWatched && !isNotRegular(path)) this.#watch = watchPath(path, () => void this.again(), options);
   }
 
   /** @param isRetry whether to report only a fault that was not reported yet */
@@ -230,11 +230,48 @@ class FileReading {
       this.isRefused = true;
     }
     if (error === null) this.#retry.succeeded();
-    else if (this.#watches.length > 0) this.#retry.failed();
+    else if (this.#watch !== null) this.#retry.failed();
     const message = error?.message ?? null;
     if (isRetry && message !== null && message === this.#reported) return;
     this.#reported = message;
-    const { kind, paths } = this.file;
-    this.#tell({ kind, paths, error });
+    const { kind, path } = this.file;
+    this.#tell({ kind, path, error });
   }
+}
+
+/** A text file: its path, its name in messages, its largest size, and the code of its faults. */
+export interface KeptText extends TextFileOptions {
+  readonly path: string;
+}
+
+/** A text file whose text `check` takes, or refuses with a LecternError. */
+export function keptText(kind: FileKind, file: KeptText, check: (text: string) => Take): KeptFile {
+  const { path } = file;
+  let taken: string | null = null;
+  /** The text of a pipe, which is given at the start and can be read only once. */
+  let piped: string | null = null;
+
+  function takeOf(text: string): Take | null {
+    // A secret is not kept.
+    const digest = hash('sha256', text, 'base64url');
+    if (digest === taken) return null;
+    const take = check(text);
+    return () => {
+      take();
+      taken = digest;
+    };
+  }
+
+  return {
+    kind,
+    path,
+    async read() {
+      if (piped !== null) return takeOf(piped);
+      const isPipe = taken === null && isNotRegular(path);
+      const text = await readTextFile(path, file);
+      if (isPipe) piped = text;
+      return takeOf(text);
+    },
+    readNow: () => takeOf(readTextFileNow(path, file)),
+  };
 }

@@ -50,16 +50,3 @@ export function outsideHint({ outside }: ExpansionWindow): string | null {
     `set calendarFrom and calendarTo (on the command line --calendar-from ${from} --calendar-to ${to}) to serve them`
   );
 }
-
-/** Whether a value that was read from a file is an expansion window. */
-export function isExpansionWindow(value: unknown): value is ExpansionWindow {
-  if (!areDays(value)) return false;
-  const { outside } = value as Partial<ExpansionWindow>;
-  return outside === null || (areDays(outside) && Number.isSafeInteger(outside.events));
-}
-
-function areDays(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) return false;
-  const { from, to } = value as Readonly<Record<string, unknown>>;
-  return [from, to].every((day) => typeof day === 'string' && /^[\d-]{10}$/.test(day));
-}

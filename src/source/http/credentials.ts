@@ -1,7 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { LecternError, optionInvalid } from '../../base/errors.js';
-import type { KeptFile, Take } from '../../base/files/kept-files.js';
-import { keptTexts } from '../../base/files/kept-texts.js';
+import { type KeptFile, keptText, type Take } from '../../base/files/kept-files.js';
 import { HEADER_FILE_BYTES_MAX } from '../../base/limits.js';
 import { isLoopback, parseAddress } from './address.js';
 import type { AskSecretHeaders, RequestHeaders, SecretHeaders } from './call.js';
@@ -157,7 +156,7 @@ export class Credentials {
     check: (text: string) => Take,
   ): KeptFile {
     const file = { path, name, bytesMax: HEADER_FILE_BYTES_MAX, code: 'key-invalid' } as const;
-    const kept = keptTexts(kind, [file], ([given = '']) => {
+    const kept = keptText(kind, file, (given) => {
       const text = given.trim();
       if (text === '') throw new LecternError('key-invalid', `${name} is empty`);
       const take = check(text);

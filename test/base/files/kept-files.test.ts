@@ -1,21 +1,17 @@
 import { rmSync } from 'node:fs';
 import { test } from 'tap';
 import { LecternError } from '../../../src/base/errors.js';
-import { type FileReport, type KeptFile, KeptFiles } from '../../../src/base/files/kept-files.js';
-import { keptTexts } from '../../../src/base/files/kept-texts.js';
+import { type FileReport, type KeptFile, KeptFiles, keptText } from '../../../src/base/files/kept-files.js';
 import { until } from '../../waiting/until.js';
 import { Folder } from './folder.js';
 
 /** A file that holds `good` and more, and its accepted contents. */
-function keptIn(...paths: string[]): { readonly file: KeptFile; readonly taken: string[][] } {
-  const taken: string[][] = [];
-  const texts = paths.map(
-    (path) => ({ path, name: `the file ${path}`, bytesMax: 100, code: 'key-invalid' }) as const,
-  );
-  const file = keptTexts('enrolments', texts, (contents) => {
-    const bad = contents.findIndex((content) => !content.startsWith('good'));
-    if (bad >= 0) throw new LecternError('key-invalid', `the file ${paths[bad]} is bad`);
-    return () => void taken.push([...contents]);
+function keptIn(path: string): { readonly file: KeptFile; readonly taken: string[] } {
+  const taken: string[] = [];
+  const given = { path, name: `the file ${path}`, bytesMax: 100, code: 'key-invalid' } as const;
+  const file = keptText('enrolments', given, (content) => {
+    if (!content.startsWith('good')) throw new LecternError('key-invalid', `the file ${path} is bad`);
+    return () => void taken.push(content);
   });
   return { file, taken };
 }
@@ -29,11 +25,11 @@ test('a change takes effect; a bad or missing file is reported once and changes 
   const group = files.keep([file], (report) => told.push(report));
   t.teardown(() => files.close());
   await group.open();
-  t.strictSame(taken, [['good 1']]);
+  t.strictSame(taken, ['good 1']);
   t.strictSame(told, [], 'the first reading is not told');
   folder.write('one', 'good 2');
   await until(() => told.length === 1);
-  t.match(told[0], { kind: 'enrolments', paths: [path], error: null });
+  t.match(told[0], { kind: 'enrolments', path, error: null });
   for (const spoil of [() => folder.write('one', 'bad'), () => rmSync(path)]) {
     const before = told.length;
     spoil();
@@ -46,14 +42,13 @@ test('a change takes effect; a bad or missing file is reported once and changes 
   await until(() => told.length === 4);
   t.equal(told[3]?.error, null, 'the content of before, again');
   t.strictSame(files.refused, []);
-  t.strictSame(taken, [['good 1'], ['good 2']]);
+  t.strictSame(taken, ['good 1', 'good 2']);
   t.strictSame([...files.counts], [['enrolments', { taken: 2, refused: 2 }]]);
 });
 
 test('reload reads at once and reports only changes', async (t) => {
   const folder = new Folder(t);
-  const [one, two] = [folder.write('one', 'good 1'), folder.write('two', 'good 2')];
-  const { file, taken } = keptIn(one, two);
+  const { file, taken } = keptIn(folder.write('two', 'good 2'));
   const files = new KeptFiles();
   const told: FileReport[] = [];
   const group = files.keep([{ ...file, isWatched: false }], (report) => told.push(report));
@@ -62,10 +57,7 @@ test('reload reads at once and reports only changes', async (t) => {
   t.equal(told.length, 0);
   folder.write('two', 'good 3');
   await files.reload();
-  t.strictSame(taken, [
-    ['good 1', 'good 2'],
-    ['good 1', 'good 3'],
-  ]);
+  t.strictSame(taken, ['good 2', 'good 3']);
   folder.write('two', 'bad');
   await files.reload();
   await files.reload();
@@ -90,7 +82,7 @@ test('a bad file at the start rejects, with blocking calls and without', async (
   const { file, taken } = keptIn(path);
   const group = files.keep([file], () => {});
   group.openNow();
-  t.strictSame(taken, [['good']]);
+  t.strictSame(taken, ['good']);
   folder.write('one', 'good 2');
   await until(() => taken.length === 2);
   files.close();

@@ -5,8 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { statInTime } from '../../../src/base/files/file-calls.js';
-import { KeptFiles } from '../../../src/base/files/kept-files.js';
-import { keptTexts } from '../../../src/base/files/kept-texts.js';
+import { KeptFiles, keptText } from '../../../src/base/files/kept-files.js';
 import { PathWatch, watchPath } from '../../../src/base/files/path-watch.js';
 import { readTextFile } from '../../../src/base/files/text-file.js';
 import { sourceOfSpec, watchSource } from '../../../src/source/spec.js';
@@ -155,13 +154,8 @@ test('a file of the configuration whose file system hangs is told once, and agai
   const path = join(share.path, 'revocations');
   writeFileSync(path, 'first');
   const taken: string[] = [];
-  const file = keptTexts(
-    'feed-revocations',
-    [{ path, name: 'the file', bytesMax: 10, code: 'key-invalid' }],
-    ([text = '']) =>
-      () =>
-        taken.push(text),
-  );
+  const given = { path, name: 'the file', bytesMax: 10, code: 'key-invalid' } as const;
+  const file = keptText('feed-revocations', given, (text) => () => taken.push(text));
   const files = new KeptFiles();
   const told: (string | undefined)[] = [];
   const group = files.keep([file], ({ error }) => told.push(error?.message));
