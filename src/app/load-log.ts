@@ -1,9 +1,7 @@
 import { LecternError } from '../base/errors.js';
 import { LOGGED_LINES_MAX, LOGGED_REASONS_MAX } from '../base/limits.js';
-import type { LoadState } from '../base/model/source-state.js';
 import type { Logger } from '../http/logger.js';
 import { percentRejected } from '../refresh/gate.js';
-import type { LoadResult } from '../refresh/keeper.js';
 import { emptyFilters, fieldLossOf, type SnapshotSummary } from '../snapshot/summary.js';
 import type { Timetable } from './timetable-interface.js';
 
@@ -81,55 +79,6 @@ const FAULTS: Readonly<Record<string, string>> = {
   'thread-lost': 'serving thread lost',
 };
 
-/** Logs how the state of a source changes. Metrics count the loads. */
-export class LoadLog {
-  readonly #log: Logger | undefined;
-  readonly #source: string;
-  readonly #loads: FailureLog;
-  readonly #file: FailureLog;
-  readonly #published: FrequentLine;
-  #wholeReads: readonly string[] = [];
-
-  /** @param published the message of a publication */
-  constructor(log: Logger | undefined, source: string, published: string) {
-    this.#log = log;
-    this.#source = source;
-    this.#loads = new FailureLog(log, { source }, 'source works again');
-    this.#file = new FailureLog(log, { source }, 'snapshot file written again');
-    this.#published = new FrequentLine((fields) => log?.info({ source, ...fields }, published));
-  }
-
-  published(fields: object): void {
-    this.#published.tell(fields);
-  }
-
-  refused(reason: string, fields: object = {}): void {
-    this.#loads.failed('warn', reason, 'timetable refused', fields);
-  }
-
-  /** @param isFinal whether the caller reports a failed load itself */
-  failed(error: Error, isFinal = false): void {
-    const reason = error.message;
-    const code = error instanceof LecternError ? error.code : '';
-    const message = FAULTS[code];
-    if (code === 'image-not-written') this.#file.failed('error', reason, 'snapshot file not written');
-    else if (message !== undefined) this.#log?.error({ source: this.#source, reason }, message);
-    else if (!isFinal) this.#loads.failed('error', reason, 'timetable not loaded');
-  }
-
-  ended(
-    result: LoadResult,
-    { snapshotFileError = null, followed }: Pick<LoadState, 'snapshotFileError' | 'followed'>,
-  ): void {
-    const tables = followed?.wholeReads ?? [];
-    if (tables.length > 0 && tables.join() !== this.#wholeReads.join())
-      this.#log?.warn({ source: this.#source, tables }, 'a change of these tables causes a read of all rows');
-    this.#wholeReads = tables;
-    if (result === 'published' || result === 'unchanged') this.#loads.worked();
-    if (snapshotFileError === null) this.#file.worked();
-  }
-}
-
 /**
  * Logs publications, refusals and faults. `ready` reports a failed first load.
  *
@@ -142,9 +91,13 @@ export function logTimetable(
   { rejectPercentMax, isRegular }: { readonly rejectPercentMax: number; readonly isRegular: boolean },
   log: Logger,
 ): void {
+  logPublications(timetable, published, rejectPercentMax, log);
+  logLoads(timetable, isRegular, log);
+}
+
+function logPublications(timetable: Timetable, published: string, rejectPercentMax: number, log: Logger) {
   const source = timetable.source.name;
-  const isFinal = (): boolean => timetable.summary === null && !isRegular;
-  const loads = new LoadLog(log, source, published);
+  const publications = new FrequentLine((fields) => log.info({ source, ...fields }, published));
   let before: SnapshotSummary | null = null;
   const warned = new Map<string, string>();
   /** Does not repeat a warning that the previous timetable already caused. */
@@ -154,16 +107,15 @@ export function logTimetable(
     warned.set(message, list);
   };
   timetable.on('published', ({ summary, origin, changes }) => {
-    const { id, events, rejected, buildMs } = summary;
-    const counts = {
-      ...{ events, rejected, buildMs },
+    const { id, events, rejected, buildMs, expanded, patterns } = summary;
+    publications.tell({
+      ...{ snapshot: id, origin, events, rejected, buildMs },
       ...changes,
       ...unservedFields(summary),
       ...ambiguousTimes(summary),
-      ...(summary.expanded && { expanded: summary.expanded }),
-      ...(summary.patterns && { patterns: summary.patterns }),
-    };
-    loads.published({ snapshot: id, origin, ...counts });
+      ...(expanded && { expanded }),
+      ...(patterns && { patterns }),
+    });
     warnOfFields(
       'some fields of records are not served; their names may be misspelt',
       summary.unserved.fields.flatMap(({ name, suggestion }) =>
@@ -181,13 +133,22 @@ export function logTimetable(
     const reason = `${percentRejected(summary).toFixed(1)} % of the records were rejected; later loads are refused above ${rejectPercentMax} %`;
     log.warn({ source, events, rejected, reason }, 'first timetable has many bad records');
   });
+}
+
+/** Logs how the state of a source changes. Metrics count the loads. */
+function logLoads(timetable: Timetable, isRegular: boolean, log: Logger): void {
+  const source = timetable.source.name;
+  const loads = new FailureLog(log, { source }, 'source works again');
+  const file = new FailureLog(log, { source }, 'snapshot file written again');
+  const isFinal = (): boolean => timetable.summary === null && !isRegular;
+  let wholeReads = '';
+  // Each part gets one line. A part that continues to fail is not reported again.
+  let told = 0;
   timetable.on('refused', ({ refusal, summary }) => {
     if (isFinal()) return;
     const { id, events, rejected } = summary ?? {};
-    loads.refused(refusal.detail, { snapshot: id, events, rejected });
+    loads.failed('warn', refusal.detail, 'timetable refused', { snapshot: id, events, rejected });
   });
-  // Each part gets one line. A part that continues to fail is not reported again.
-  let told = 0;
   timetable.on('part', ({ name, state, records, lastError }) => {
     if (++told > PARTS_LOGGED_MAX) return;
     if (state === 'ok') log.info({ source: name, records }, 'source works again');
@@ -195,13 +156,26 @@ export function logTimetable(
       log.error({ source: name, state, records, reason: lastError }, 'source failed; the others are served');
   });
   timetable.on('loaded', ({ result }) => {
-    loads.ended(result, timetable.source);
+    const { snapshotFileError = null, followed } = timetable.source;
+    const tables = followed?.wholeReads ?? [];
+    if (tables.length > 0 && tables.join() !== wholeReads)
+      log.warn({ source, tables }, 'a change of these tables causes a read of all rows');
+    wholeReads = tables.join();
+    if (result === 'published' || result === 'unchanged') loads.worked();
+    if (snapshotFileError === null) file.worked();
     const others = told - PARTS_LOGGED_MAX;
     if (others > 0) log.warn({ source, others }, 'further sources failed, or work again');
     told = 0;
   });
   timetable.on('warning', (reason) => log.warn({ source, reason }, 'timetable file'));
-  timetable.on('error', (error) => loads.failed(error, isFinal()));
+  timetable.on('error', (error) => {
+    const reason = error.message;
+    const code = error instanceof LecternError ? error.code : '';
+    const message = FAULTS[code];
+    if (code === 'image-not-written') file.failed('error', reason, 'snapshot file not written');
+    else if (message !== undefined) log.error({ source, reason }, message);
+    else if (!isFinal()) loads.failed('error', reason, 'timetable not loaded');
+  });
 }
 
 /** The fields of a log record that list unserved fields. */
