@@ -8,25 +8,33 @@ import { Find, focusFind } from './find.js';
 import { lazy } from './parts.js';
 import { say } from './speak.js';
 import { Settings, Status } from './status.js';
-import { address, announcement, go, link, move, open } from './store.js';
+import { address, announcement, go, isChoosing, link, move, open } from './store.js';
 import { LessonPanel } from './views/body.js';
 import { FeedView } from './views/feed-view.js';
 import { TimetableView } from './views/timetable.js';
 import { TokenForm } from './views/token-form.js';
+import { Toolbar } from './views/toolbar.js';
 import { DevelopmentWarning } from './warning.js';
 
 const readFreeRooms = () => import('./views/free-rooms.js');
 const FreeRooms = lazy('free', () => readFreeRooms().then((view) => view.FreeRooms));
-/** Its data is read when the link is pointed at or has the focus, before the click. */
-const prepareFreeRooms = () =>
-  void readFreeRooms().then(
-    (view) => view.prepareFreeRooms(),
-    () => {},
-  );
+const prepareFreeRooms = async (): Promise<void> => {
+  const [view] = await Promise.all([readFreeRooms(), FreeRooms.load()]);
+  await view.prepareFreeRooms();
+};
 const Clashes = lazy('clashes', () => import('./views/clashes.js').then((view) => view.Clashes));
 const Usage = lazy('usage', () => import('./views/usage.js').then((view) => view.Usage));
 const Changes = lazy('changes', () => import('./views/changes.js').then((view) => view.Changes));
 const State = lazy('state', () => import('./views/state.js').then((view) => view.State));
+/** What a view needs before it is shown. */
+const PREPARE: { readonly [View in ViewName]?: () => Promise<void> } = {
+  free: prepareFreeRooms,
+  clashes: Clashes.load,
+  usage: Usage.load,
+  changes: Changes.load,
+  state: State.load,
+};
+const prepareInAdvance = (): void => void prepareFreeRooms().catch(() => {});
 /** What is shown first is read and painted first. */
 const LOAD_VIEWS_MS = 1500;
 
@@ -80,7 +88,18 @@ export function App({ feed }: { readonly feed: Feed | null }): JSX.Element {
 }
 
 function View(): JSX.Element {
+  const { view } = address.value;
   if (tokenWanted.value === 'missing') return <TokenForm />;
+  const hasDays = TIMETABLE_VIEWS.includes(view) || view === 'free' || view === 'usage';
+  return (
+    <>
+      {hasDays && !isChoosing.value && <Toolbar />}
+      <Shown />
+    </>
+  );
+}
+
+function Shown(): JSX.Element {
   switch (address.value.view) {
     case 'free':
       return <FreeRooms />;
@@ -125,9 +144,9 @@ function Views(): JSX.Element {
       {views.map(([name, label, isHere]) => (
         <a
           key={name}
-          {...link({ view: name, open: null })}
+          {...link({ view: name, open: null }, PREPARE[name])}
           aria-current={isHere ? 'page' : undefined}
-          {...(name === 'free' && { onPointerEnter: prepareFreeRooms, onFocus: prepareFreeRooms })}
+          {...(name === 'free' && { onPointerEnter: prepareInAdvance, onFocus: prepareInAdvance })}
         >
           {label}
         </a>

@@ -1,7 +1,7 @@
 /** The way to the timetable: the token, what was read, and the stream of changes. Only `lectern/client` asks the service. */
 import { signal } from '@preact/signals';
 import { type ConflictEntry, TimetableClient, type TimetableEvent, TimetableProblem } from 'lectern/client';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { LeftOut, Target } from './address.js';
 import type { Named, Row } from './lessons.js';
 
@@ -146,6 +146,55 @@ function remember(key: string, data: unknown, at: number): void {
   if (results.size > RESULTS_MAX && oldest !== undefined) results.delete(oldest);
 }
 
+interface Read {
+  readonly data: Promise<unknown>;
+  readonly abort: AbortController;
+  /** How many wait for it. */
+  wanted: number;
+}
+/** What is being read now, by revision and key. */
+const reads = new Map<string, Read>();
+
+/**
+ * Reads once, however many ask at the same time.
+ * @returns the result, and what ends waiting for it: a read that none waits for is aborted
+ */
+function readShared<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+): { readonly data: Promise<T>; readonly end: () => void } {
+  const at = revision.peek();
+  const name = `${at} ${key}`;
+  const forget = (): void => void reads.delete(name);
+  let read = reads.get(name);
+  if (read === undefined) {
+    const abort = new AbortController();
+    const data = reading(() => load(abort.signal)).then((result) => {
+      remember(key, result, at);
+      return result;
+    });
+    data.then(forget, forget);
+    read = { data, abort, wanted: 0 };
+    reads.set(name, read);
+  }
+  const { data, abort } = read;
+  const own = read;
+  own.wanted++;
+  let isWanted = true;
+  const end = (): void => {
+    if (!isWanted) return;
+    isWanted = false;
+    own.wanted--;
+    // The next view may ask for it in the same step.
+    queueMicrotask(() => {
+      if (own.wanted > 0 || reads.get(name) !== own) return;
+      forget();
+      abort.abort();
+    });
+  };
+  return { data: data as Promise<T>, end };
+}
+
 /** Reads once for each key and revision. What is shown stays until the next is there. */
 export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const known = key === null ? undefined : results.get(key);
@@ -154,23 +203,18 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
     data: null,
     error: null,
   });
-  const latest = useRef(load);
-  latest.current = load;
   const now = revision.value;
   const tokenNow = token.value;
   useEffect(() => {
     if (key === null || tokenNow === null) return;
     if (results.get(key)?.revision === now) return;
-    const abort = new AbortController();
-    readOnce(key, () => reading(() => latest.current(abort.signal))).then(
-      (data) => {
-        if (abort.signal.aborted) return;
-        remember(key, data, now);
-        setState({ key, data, error: null });
-      },
+    const { data, end } = readShared(key, load);
+    let isWanted = true;
+    data.then(
+      (result) => isWanted && setState({ key, data: result, error: null }),
       (error: unknown) => {
         // A new token reads again.
-        if (abort.signal.aborted || isRefusal(error)) return;
+        if (!isWanted || isRefusal(error)) return;
         wasOutOfReach ||= !(error instanceof TimetableProblem);
         setState((before) => ({
           ...before,
@@ -179,7 +223,10 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
         }));
       },
     );
-    return () => abort.abort();
+    return () => {
+      isWanted = false;
+      end();
+    };
   }, [key, now, tokenNow]);
   if (known !== undefined) {
     const lastShown = known.data as T;
@@ -194,32 +241,19 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
   return { data: error === null ? state.data : null, error, isLoading: key !== null && error === null };
 }
 
-/** What is being read in advance. It settles when the result is there, or failed. */
-const inAdvance = new Map<string, Promise<void>>();
-
-/** Waits for what is already being read in advance, and reads if that failed. */
-async function readOnce<T>(key: string, load: () => Promise<T>): Promise<T> {
-  await inAdvance.get(key);
-  const known = results.get(key);
-  return known?.revision === revision.peek() ? (known.data as T) : load();
-}
-
 /** Reads in advance what is probably asked for next. Failures are told when it is asked for. */
 export async function prefetch<T>(
   key: string,
   load: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const at = revision.peek();
-  const isKnown = results.get(key)?.revision === at || inAdvance.has(key);
+  const isKnown = results.get(key)?.revision === revision.peek();
   if (isKnown || token.peek() === null || signal?.aborted) return;
-  const read = load(signal ?? new AbortController().signal).then(
-    (data) => remember(key, data, at),
-    () => {},
-  );
-  inAdvance.set(key, read);
-  await read;
-  inAdvance.delete(key);
+  const { data, end } = readShared(key, load);
+  signal?.addEventListener('abort', end);
+  try {
+    await data;
+  } catch {}
 }
 
 export interface Names {

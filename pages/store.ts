@@ -48,14 +48,33 @@ export interface Link {
   readonly onClick: (event: MouseEvent) => void;
 }
 
-/** The attributes of a link. A plain click goes on within the page. */
-export function link(change: Partial<Address>): Link {
+/** A view that is not there after this time is shown as it is. */
+const PREPARE_MS = 200;
+let lastClick: MouseEvent | null = null;
+
+/**
+ * The attributes of a link. A plain click goes on within the page.
+ * @param prepare is waited for, so that the next view is drawn once, with all that it shows
+ */
+export function link(change: Partial<Address>, prepare?: () => Promise<void>): Link {
   return {
     href: writeAddress({ ...address.value, ...change }) || '?',
     onClick: (event) => {
       if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
       event.preventDefault();
-      go(change);
+      lastClick = event;
+      if (prepare === undefined) {
+        go(change);
+        return;
+      }
+      const at = address.peek();
+      const proceed = (): void => {
+        if (lastClick !== event || address.peek() !== at) return;
+        lastClick = null;
+        go(change);
+      };
+      prepare().then(proceed, proceed);
+      setTimeout(proceed, PREPARE_MS);
     },
   };
 }
@@ -149,6 +168,9 @@ function media(query: string): Signal<boolean> {
 }
 
 const LIST_DAYS = 14;
+
+/** Whether no timetable is chosen, and the token has none of its own. */
+export const isChoosing = signal(false);
 
 /** The days that a view shows. */
 export interface Range {

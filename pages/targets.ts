@@ -2,13 +2,17 @@
 
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { sameTarget, TARGETS_MAX, type Target } from './address.js';
+import { type Address, sameTarget, TARGETS_MAX, type Target } from './address.js';
 import { client, reading, readNames, revision, shortId, token } from './data.js';
 import { say } from './speak.js';
 import { address, go, keep, readKept } from './store.js';
 
 const NAME_MARK = 'name:';
-export const ME: Target = { kind: 'me', id: '' };
+const ME: readonly Target[] = [{ kind: 'me', id: '' }];
+
+export function targetsOf({ of }: Address): readonly Target[] {
+  return of.length === 0 ? ME : of;
+}
 
 const knownNames = signal<ReadonlyMap<string, string>>(new Map());
 

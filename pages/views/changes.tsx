@@ -17,7 +17,7 @@ import type { Row } from '../lessons.js';
 import { Loading, Problem } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayList, sayNumber, sayTimes } from '../speak.js';
 import { address, setMore, today, zone } from '../store.js';
-import { keyOf, ME, nameOf, useNames } from '../targets.js';
+import { keyOf, nameOf, targetsOf, useNames } from '../targets.js';
 import { addDays, dayStart, wallTime } from '../time.js';
 
 const SHOWN_AT_FIRST = 200;
@@ -132,7 +132,7 @@ function isOf(target: Target, { row, old, groups }: Change, mine: Mine | null): 
 
 export function Changes(): JSX.Element {
   const { of, more } = address.value;
-  const targets = of.length === 0 ? [ME] : of;
+  const targets = targetsOf(address.value);
   useNames(targets);
   const chosen = SINCE.find((each) => each === more.since) ?? 'week';
   const since = sinceOf(chosen);

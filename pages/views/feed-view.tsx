@@ -9,7 +9,7 @@ import { say } from '../speak.js';
 import { address, go, rangeOf, shownDate, windowOf, zone } from '../store.js';
 import { wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
-import { Controls } from './toolbar.js';
+import { DateBar, TakeButton, ViewSwitch } from './toolbar.js';
 
 const TakeFeed = lazy('take-feed', () => import('./take-feed.js').then((view) => view.TakeFeed));
 
@@ -50,9 +50,11 @@ export function FeedView({ feed }: { readonly feed: Feed }): JSX.Element {
             <bdi>{name}</bdi>
           </span>
         </h1>
-        <Controls>
+        <TakeButton>
           <TakeFeed feed={feed} />
-        </Controls>
+        </TakeButton>
+        <DateBar />
+        <ViewSwitch />
       </div>
       <Body
         shown={[shown]}

@@ -12,7 +12,6 @@ import { choose } from '../targets.js';
 import { instantOf, wallTime } from '../time.js';
 import { titleOf } from './body.js';
 import { BuildingField, type RoomFacts, readWantedRooms, SeatsField } from './rooms.js';
-import { DateBar } from './toolbar.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
 /** In pixels: what stands above the bars at least, and the height of one. */
@@ -62,6 +61,7 @@ async function readLessons(date: string, signal: AbortSignal, roomId?: string[])
   const { from, to } = windowOf(date, 1, zone.peek());
   const query = { startTime: iso(from), endTime: iso(to), limit: 5000, ...(roomId && { roomId }) };
   const byRoom = new Map<string, TimetableEvent[]>();
+  const named = readNames();
   for await (const { version, data } of client.pages('/schedule', query, { signal })) {
     noteVersion(version);
     for (const event of data) {
@@ -71,7 +71,7 @@ async function readLessons(date: string, signal: AbortSignal, roomId?: string[])
       else others.push(event);
     }
   }
-  const names = await readNames();
+  const names = await named;
   const made = new Map<string, readonly Lesson[]>();
   const lessonsIn = (id: string): readonly Lesson[] | null => {
     if (roomId !== undefined && !roomId.includes(id)) return null;
@@ -120,8 +120,8 @@ function dayKey(): string {
 }
 
 /** Reads what the view will show, with the lessons of the rooms in sight. */
-export function prepareFreeRooms(): void {
-  void prefetch(dayKey(), async (signal) => {
+export function prepareFreeRooms(): Promise<void> {
+  return prefetch(dayKey(), async (signal) => {
     const day = await readDay(shownDate.peek(), ROOMS_AT_FIRST, signal);
     for (const { id } of day.rooms.slice(0, ROOMS_AT_FIRST)) day.lessonsIn(id);
     return day;
@@ -138,10 +138,6 @@ export function FreeRooms(): JSX.Element {
   document.title = `${say('freeRooms')} · ${say('appName')}`;
   return (
     <>
-      <div class="toolbar">
-        <h1 class="whose">{say('freeRooms')}</h1>
-        <DateBar />
-      </div>
       <Wanted minute={minute} minutes={minutes} weeks={weeks} />
       {error !== null && <Problem error={error} />}
       {data === null && error === null && <Loading />}
@@ -164,7 +160,7 @@ export function FreeRooms(): JSX.Element {
 /** The lessons of all rooms, read after those in sight have been painted. @param date null while these are read */
 function useRest(date: string | null): Lessons | null {
   const key = date === null ? null : `rooms ${date} ${zone.value}`;
-  const [wanted, setWanted] = useState(key);
+  const [wanted, setWanted] = useState<string | null>(null);
   useEffect(() => {
     const timer = setTimeout(() => setWanted(key), REST_MS);
     return () => clearTimeout(timer);
@@ -178,6 +174,10 @@ interface Wish {
 }
 
 function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): JSX.Element {
+  // The options that are not chosen are out of sight: they are made after the first paint.
+  const [isPainted, setPainted] = useState(false);
+  useEffect(() => setPainted(true), []);
+  const choicesOf = (all: readonly number[], chosen: number) => (isPainted ? all : [chosen]);
   const clock = `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
@@ -193,7 +193,7 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
       <label>
         {say('lasts')}
         <select value={String(minutes)} onChange={(event) => setMore({ minutes: event.currentTarget.value })}>
-          {MINUTES_CHOICES.map((each) => (
+          {choicesOf(MINUTES_CHOICES, minutes).map((each) => (
             <option key={each} value={String(each)}>
               {say('hoursMinutes', { hours: each / 60 })}
             </option>
@@ -203,7 +203,7 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
       <label>
         {say('weeksRunning')}
         <select value={String(weeks)} onChange={(event) => setMore({ weeks: event.currentTarget.value })}>
-          {WEEKS_CHOICES.map((each) => (
+          {choicesOf(WEEKS_CHOICES, weeks).map((each) => (
             <option key={each} value={String(each)}>
               {say('everyWeek', { n: each })}
             </option>

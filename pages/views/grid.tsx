@@ -351,7 +351,7 @@ function drawBlock(
   const short = say('moreLessons', { n: spans.length });
   const long = say('moreLessonsLong', { n: spans.length });
   return {
-    ...{ id: `${spans[0]?.lesson.id} and more`, box, style, look: JSON.stringify([style, clashing, long]) },
+    ...{ id: `${spans[0]?.lesson.id} and more`, box, style, look: `${style}\n${clashing}\n${long}` },
     render: (slot) => (
       <button
         type="button"
@@ -390,9 +390,9 @@ function drawLesson(
   const [title, times, colour] = [titleOf(lesson), sayTimes(start, end), colourOf(lesson.kind)];
   const isFresh = ids.some((each) => fresh.value.has(each));
   const isOpen = ids.includes(address.value.open ?? '');
-  const flags = [clash, isFresh, isOpen, isContinued, continues, colour, size, kind];
+  const flags = `${clash} ${isFresh} ${isOpen} ${isContinued} ${continues} ${colour} ${size} ${kind}`;
   return {
-    ...{ id, box, style, look: JSON.stringify([style, title, times, about, flags]) },
+    ...{ id, box, style, look: `${style}\n${flags}\n${times}\n${title}\n${about.join('\n')}` },
     render: (slot) => (
       <button
         type="button"

@@ -2,7 +2,7 @@
 
 import { TimetableProblem } from 'lectern/client';
 import type { JSX } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks';
 import type { LeftOut, Target } from '../address.js';
 import { type ClashIndex, clashOf, indexOf } from '../clash.js';
 import {
@@ -19,13 +19,12 @@ import {
 import { dayOf, type Lesson, lessonsOf, type Row } from '../lessons.js';
 import { Loading, Problem } from '../parts.js';
 import { say } from '../speak.js';
-import { address, announcement, go, rangeOf, shownDate, windowOf, zone } from '../store.js';
-import { keyOf, ME, nameOf, useNames } from '../targets.js';
+import { address, announcement, go, isChoosing, rangeOf, shownDate, windowOf, zone } from '../store.js';
+import { keyOf, nameOf, targetsOf, useNames } from '../targets.js';
 import { addDays, wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
 import { prepareDay } from './grid.js';
 import { Start } from './start.js';
-import { Toolbar } from './toolbar.js';
 
 interface Read {
   readonly target: Target;
@@ -81,7 +80,7 @@ const PREFETCH_MS = 250;
 
 export function TimetableView(): JSX.Element {
   const { of, view, not } = address.value;
-  const targets = of.length === 0 ? [ME] : of;
+  const targets = targetsOf(address.value);
   const { from, days, step } = rangeOf(view, shownDate.value);
   const keyFor = (start: string): string => `${targets.map(keyOf).join('|')} ${start} ${days} ${zone.value}`;
   useNames(targets);
@@ -126,10 +125,18 @@ export function TimetableView(): JSX.Element {
     [data, clashes, not],
   );
   const isUnmapped = error instanceof TimetableProblem && error.code === 'identity-not-mapped';
-  if (of.length === 0 && isUnmapped) return <Start />;
+  const hasNone = of.length === 0 && isUnmapped;
+  useLayoutEffect(() => {
+    isChoosing.value = hasNone;
+    return () => {
+      isChoosing.value = false;
+    };
+  }, [hasNone]);
+  document.title = `${targets.map(nameOf).join(', ')} · ${say('appName')}`;
+  if (hasNone) return <Start />;
   return (
     <>
-      <Toolbar targets={targets} shown={shown} />
+      {shown.some(({ isCut }) => isCut) && <p class="notice">{say('cutOff')}</p>}
       {error !== null && <Problem error={error} />}
       {error === null && data === null && <Loading />}
       {data !== null && (

@@ -1,54 +1,58 @@
-/** Above a timetable: whose it is, which days are shown, which view. */
+/** Above a view of days: whose it is, which days are shown, which view. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { sameTarget, type Target, TIMETABLE_VIEWS } from '../address.js';
+import { sameTarget, TIMETABLE_VIEWS } from '../address.js';
 import { CloseButton, Icon, lazy } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayDates } from '../speak.js';
 import { address, go, link, move, rangeOf, shownDate } from '../store.js';
-import { nameOf } from '../targets.js';
+import { nameOf, targetsOf } from '../targets.js';
 import { addDays, isDate, weekNumber } from '../time.js';
-import type { ShownTimetable } from './body.js';
 
 const Take = lazy('take', () => import('./take.js').then((view) => view.Take));
 
-export function Toolbar({
-  targets,
-  shown,
-}: {
-  readonly targets: readonly Target[];
-  readonly shown: readonly ShownTimetable[];
-}): JSX.Element {
-  const { of } = address.value;
-  const title = targets.map(nameOf).join(', ');
-  document.title = `${title} · ${say('appName')}`;
+/** It stays from view to view, so that the fields of the date are not made again. */
+export function Toolbar(): JSX.Element {
+  const { view } = address.value;
+  const isTimetable = TIMETABLE_VIEWS.includes(view);
   return (
     <div class="toolbar">
-      <h1 class="whose">
-        {targets.map((target) => (
-          <span class="whose-one" key={`${target.kind}:${target.id}`}>
-            <Icon name={target.kind} />
-            <bdi>{nameOf(target)}</bdi>
-            {of.length > 1 && (
-              <CloseButton
-                place="chip"
-                label={say('removeTarget', { name: nameOf(target) })}
-                onClose={() => go({ of: of.filter((each) => !sameTarget(each, target)), open: null })}
-              />
-            )}
-          </span>
-        ))}
-      </h1>
-      <Controls>
-        <Take targets={targets} />
-      </Controls>
-      <LeftOutList />
-      {shown.some(({ isCut }) => isCut) && <p class="notice">{say('cutOff')}</p>}
+      <h1 class="whose">{isTimetable ? <Whose /> : say(view === 'free' ? 'freeRooms' : 'usageTitle')}</h1>
+      {isTimetable && (
+        <TakeButton>
+          <Take targets={targetsOf(address.value)} />
+        </TakeButton>
+      )}
+      <DateBar />
+      {isTimetable && <ViewSwitch />}
+      {isTimetable && <LeftOutList />}
     </div>
   );
 }
 
-/** Days, views, and a button that opens the children: how to take the timetable along. */
-export function Controls({ children }: { readonly children: ComponentChildren }): JSX.Element {
+function Whose(): JSX.Element {
+  const { of } = address.value;
+  const targets = targetsOf(address.value);
+  return (
+    <>
+      {targets.map((target) => (
+        <span class="whose-one" key={`${target.kind}:${target.id}`}>
+          <Icon name={target.kind} />
+          <bdi>{nameOf(target)}</bdi>
+          {of.length > 1 && (
+            <CloseButton
+              place="chip"
+              label={say('removeTarget', { name: nameOf(target) })}
+              onClose={() => go({ of: of.filter((each) => !sameTarget(each, target)), open: null })}
+            />
+          )}
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** A button that opens the children: how to take the timetable along. */
+export function TakeButton({ children }: { readonly children: ComponentChildren }): JSX.Element {
   const [isTaking, setTaking] = useState(false);
   return (
     <>
@@ -57,8 +61,6 @@ export function Controls({ children }: { readonly children: ComponentChildren })
           <Icon name="take" /> {say('take')}
         </button>
       </div>
-      <DateBar />
-      <ViewSwitch />
       {isTaking && children}
     </>
   );
@@ -119,7 +121,7 @@ export function DateBar(): JSX.Element {
   );
 }
 
-function ViewSwitch(): JSX.Element {
+export function ViewSwitch(): JSX.Element {
   const { view } = address.value;
   return (
     <nav class="joined switch" aria-label={say('timetable')}>

@@ -7,7 +7,6 @@ import { say, sayDate, sayHour, sayNumber } from '../speak.js';
 import { address, firstDay, setMore, shownDate, windowOf, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
 import { BuildingField, readWantedRooms, SeatsField } from './rooms.js';
-import { DateBar } from './toolbar.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
 const WEEKS_CHOICES = [1, 2, 4, 8, 15];
@@ -73,10 +72,6 @@ export function Usage(): JSX.Element {
   document.title = `${say('usage')} · ${say('appName')}`;
   return (
     <>
-      <div class="toolbar">
-        <h1 class="whose">{say('usageTitle')}</h1>
-        <DateBar />
-      </div>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <label>
           {say('weeksRunning')}

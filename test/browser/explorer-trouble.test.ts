@@ -9,6 +9,7 @@ import { findPages } from '../../src/http/pages.js';
 import { HttpServer } from '../../src/http/server/server.js';
 import { bearer, EVENTS, serve, setUp } from '../http/harness.js';
 import { PublishedViews } from '../http/live-views.js';
+import { until } from '../waiting/until.js';
 import { counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 const HOUR_MS = 3_600_000;
@@ -118,6 +119,44 @@ if (NO_BROWSER !== null) {
       await message.getByRole('button', { name: 'Try again' }).click();
       await page.locator('.clash-list').waitFor();
       t.equal(requested.filter((url) => url.startsWith(`${view}?`)).length, before, 'no reload');
+      await page.close();
+    });
+
+    await t.test('what is being read in advance is not read again when it is asked for', async (t) => {
+      const { page } = await newPage(browser);
+      const asked: string[] = [];
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const isNextWeek = ({ pathname, searchParams }: URL): boolean =>
+        pathname.endsWith('/schedule') && (searchParams.get('startTime') ?? '').startsWith('2026-10-12');
+      const isRooms = ({ pathname }: URL): boolean => pathname.endsWith('/schedule/free');
+      await page.route(
+        (url) => isNextWeek(url) || isRooms(url),
+        async (route) => {
+          asked.push(route.request().url());
+          await held;
+          await route.continue().catch(() => {});
+        },
+      );
+      await page.goto(`${view}?of=group:A&date=2026-10-05#token=${tokenOf()}`);
+      await until(
+        async () => asked.length,
+        (n) => n === 1,
+      );
+      await page.keyboard.press('n');
+      const free = page.getByRole('link', { name: 'Free rooms' });
+      await free.hover();
+      await until(
+        async () => asked.length,
+        (n) => n >= 3,
+      );
+      release();
+      await page.locator('.lesson', { hasText: 'Next week' }).waitFor();
+      await free.click();
+      await page.locator('.bar-lesson').first().waitFor();
+      t.same(asked, [...new Set(asked)]);
       await page.close();
     });
 
