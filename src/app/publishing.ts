@@ -6,6 +6,7 @@ import type { Logger } from '../http/logger.js';
 import type { ListenAddress } from '../http/server/listen-address.js';
 import type { PublishedTimetable, PublishingOptions } from '../options/option-types.js';
 import { resolveOptions } from '../options/resolve.js';
+import type { LoadOutcome } from '../refresh/keeper.js';
 import { openStore } from '../store/open-store.js';
 import { storeAddress } from '../store/store-address.js';
 import { keepingOf, recordLoaderOf } from './keeping.js';
@@ -27,8 +28,8 @@ export interface Publishing extends AsyncDisposable {
   readonly announced: Promise<void>;
   /** Where the admin listener listens; null without one. */
   readonly adminAddress: ListenAddress | null;
-  /** Loads now; `force` skips the gate. */
-  refresh(force?: boolean): Promise<void>;
+  /** Loads now; `force` skips the gate. Resolves to the outcome. */
+  refresh(force?: boolean): Promise<LoadOutcome>;
   /** Ends loads and announcements. A standby takes over at once. */
   close(): Promise<void>;
 }
@@ -104,9 +105,7 @@ export async function publishTimetable(
     loaded,
     announced,
     adminAddress: listener?.address ?? null,
-    async refresh(force = false) {
-      await kept.refresh({ force });
-    },
+    refresh: (force = false) => kept.refresh({ force }),
     close,
     [Symbol.asyncDispose]: close,
   };

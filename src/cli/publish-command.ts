@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { publishTimetable } from '../app/publishing.js';
+import { type Publishing, publishTimetable } from '../app/publishing.js';
 import { LecternError } from '../base/errors.js';
 import { optionsOf, resolvePublisher } from '../options/resolve.js';
 import { sourceOf } from '../options/source-of-settings.js';
@@ -7,7 +7,7 @@ import { shownAddress, storeAddress } from '../store/store-address.js';
 import { carryOnWithoutOutput, endOnFaults, logFailure } from './faults.js';
 import { openLog } from './open-log.js';
 import { unknownVariables } from './serve-messages.js';
-import { listenForSignals } from './signals.js';
+import { listenForSignals, refreshOnSignals } from './signals.js';
 
 /** Longest wait of `--once` for the announcement after the load, because another publisher may lead. */
 const ONCE_MS_MAX = 15_000;
@@ -21,6 +21,9 @@ export async function publish(given: Readonly<Record<string, unknown>>): Promise
   const signals = listenForSignals();
   const stopGuarding = endOnFaults(log);
   const timer = setInterval(() => {}, ONCE_MS_MAX);
+  let publishing: Publishing | null = null;
+  // Registered first, because an early SIGHUP must not end the process.
+  const stopRefreshing = refreshOnSignals((force) => publishing?.refresh(force), log);
   try {
     const settings = resolvePublisher(given);
     const timetable = optionsOf('openTimetable', settings, {
@@ -30,19 +33,14 @@ export async function publish(given: Readonly<Record<string, unknown>>): Promise
     const { once } = settings;
     const store = shownAddress(storeAddress(settings.publishTo));
     const admin = settings.adminPort === undefined ? undefined : optionsOf('admin', settings);
-    const publishing = await publishTimetable(timetable, optionsOf('publish', settings, { admin, log }));
+    publishing = await publishTimetable(timetable, optionsOf('publish', settings, { admin, log }));
     log.info({ to: store, admin: publishing.adminAddress?.origin }, 'publishing');
-    const refresh = (signal: NodeJS.Signals): void =>
-      void publishing.refresh(signal === 'SIGUSR2').catch(() => {});
-    const refreshSignals = ['SIGHUP', 'SIGUSR2'] as const;
-    for (const signal of refreshSignals) process.on(signal, refresh);
     try {
       const isDone = publishing.announced.then(() => 'announced' as const);
       const isLate = once ? lateAfter(publishing.loaded, store) : [];
       const ended = await Promise.race([isDone, signals.first, ...isLate]);
       if (ended === 'announced' && !once) await signals.first;
     } finally {
-      for (const signal of refreshSignals) process.off(signal, refresh);
       await Promise.race([publishing.close(), delay(ONCE_MS_MAX, undefined, { ref: false })]);
     }
     log.info({}, 'closed');
@@ -53,6 +51,7 @@ export async function publish(given: Readonly<Record<string, unknown>>): Promise
     return logFailure(log, error, 'cannot publish');
   } finally {
     clearInterval(timer);
+    stopRefreshing();
     signals.stop();
     stopGuarding();
     output.flushSync();

@@ -51,7 +51,7 @@ async function serveUntilSignal(
   let service: Service | null = null;
   let isReady = false;
   // Registered first, because an early SIGHUP must not end the process.
-  const stopRefreshing = refreshOnSignals(() => service?.timetable ?? null, log);
+  const stopRefreshing = refreshOnSignals((force) => service?.timetable.refresh({ force }), log);
   try {
     const starting = startService(settings, { log, onProgress: progress.update });
     const started = await Promise.race([starting, signals.first]);

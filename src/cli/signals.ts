@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
-import type { Timetable } from '../app/timetable-interface.js';
 import type { Logger } from '../http/logger.js';
+import type { LoadOutcome } from '../refresh/keeper.js';
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** Signals that end a command, including the one for a closed terminal. */
@@ -44,16 +44,18 @@ export function endBySignal(signal: NodeJS.Signals): void {
 
 /**
  * SIGHUP loads the source now. SIGUSR2 also publishes it without the gate's checks. The returned function
- * restores the default. `timetable` returns null before the first load begins.
+ * restores the default. `load` returns undefined before the first load begins.
  */
-export function refreshOnSignals(timetable: () => Timetable | null, log: Logger): () => void {
+export function refreshOnSignals(
+  load: (force: boolean) => Promise<LoadOutcome> | undefined,
+  log: Logger,
+): () => void {
   const refresh = (signal: NodeJS.Signals): void => {
     const force = signal === 'SIGUSR2';
     log.info({ signal, force }, 'loading on request');
-    timetable()
-      ?.refresh({ force })
-      .then(({ result, reason }) => log.info({ signal, result, reason }, 'load on request ended'))
-      // The refresh rejects if the service is closing.
+    load(force)
+      ?.then(({ result, reason }) => log.info({ signal, result, reason }, 'load on request ended'))
+      // The load rejects if the service is closing.
       .catch(() => {});
   };
   const signals = ['SIGHUP', 'SIGUSR2'];
