@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { type GeneratedEvent, generateEvents, generateRooms, writeNdjson } from '../../bench/generate.mjs';
-import { parseIdentifier } from '../../src/base/model/identifier.js';
 import { fastTest, slowTest } from '../hard/slow-test.js';
 
 const EVENTS = 20_000;
@@ -49,7 +48,7 @@ fastTest('identifiers are lower-case UUIDs of version 4, and ids of events are u
   let faults = 0;
   for (const event of sample) {
     for (const id of [event.id, event.roomId, event.courseId, event.groupId, event.lecturerId]) {
-      if (id !== null && (!version4.test(id) || parseIdentifier(id, 'uuid', 'id') !== id)) faults++;
+      if (id !== null && !version4.test(id)) faults++;
     }
   }
   t.equal(faults, 0);

@@ -12,6 +12,8 @@ const CHROMIUM = process.env.LECTERN_CHROMIUM ?? '/usr/bin/chromium';
 export const NO_BROWSER: string | null = existsSync(CHROMIUM)
   ? null
   : `no Chromium at ${CHROMIUM} (LECTERN_CHROMIUM names another)`;
+/** The folder of the built pages. */
+export const BUILT_PAGES: string = new URL('../../dist/http/pages/', import.meta.url).href;
 const WAIT_MS_MAX = 20_000;
 
 const SWITCHES = [

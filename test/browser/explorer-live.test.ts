@@ -6,11 +6,10 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { test } from 'tap';
 import { startService } from '../../src/app/service.js';
 import type { NormalisedEvent } from '../../src/base/model/event.js';
-import { findPages } from '../../src/http/pages.js';
 import { EVENTS, serve, setUp } from '../http/harness.js';
 import { PublishedViews } from '../http/live-views.js';
 import { axeFindings } from './axe.js';
-import { NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+import { BUILT_PAGES, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 const HOUR_MS = 3_600_000;
 /** A Monday. */
@@ -54,7 +53,7 @@ if (NO_BROWSER !== null) {
 } else {
   test('the pages stand changes and hostile timetables', async (t) => {
     const views = new PublishedViews(HOSTILE);
-    const pages = { isShown: true, isHome: true, folder: findPages() };
+    const pages = { isShown: true, isHome: true, folder: BUILT_PAGES };
     const { port } = await serve(t, setUp({ views, dev: true, pages }).handler);
     const view = `http://127.0.0.1:${port}/api/v1/view`;
     const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });

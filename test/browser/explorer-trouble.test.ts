@@ -5,12 +5,11 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { test } from 'tap';
 import { PresentAccess } from '../../src/auth/access.js';
 import type { NormalisedEvent } from '../../src/base/model/event.js';
-import { findPages } from '../../src/http/pages.js';
 import { HttpServer } from '../../src/http/server/server.js';
 import { bearer, EVENTS, serve, setUp } from '../http/harness.js';
 import { PublishedViews } from '../http/live-views.js';
 import { until } from '../waiting/until.js';
-import { counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+import { BUILT_PAGES, counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -61,7 +60,7 @@ if (NO_BROWSER !== null) {
   test('the pages stand trouble', async (t) => {
     const views = new PublishedViews([...LESSONS, ...AROUND_CHANGES]);
     const access = new PresentAccess({ feedSecrets: [randomBytes(32)] });
-    const pages = { isShown: true, isHome: true, folder: findPages() };
+    const pages = { isShown: true, isHome: true, folder: BUILT_PAGES };
     const { handler } = setUp({ views, pages, feeds: {}, access });
     const { port, server } = await serve(t, handler);
     /** Begins to listen at this port when the first has ended. */
@@ -335,7 +334,7 @@ if (NO_BROWSER !== null) {
 
 /** The name of the script, loaded when it is first shown, that has this text. */
 function scriptWith(text: string): string {
-  const folder = new URL(findPages() ?? '');
+  const folder = new URL(BUILT_PAGES);
   const found = readdirSync(folder).find(
     (name) => /^part-.*\.js$/.test(name) && readFileSync(new URL(name, folder), 'utf8').includes(text),
   );

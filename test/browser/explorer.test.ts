@@ -6,10 +6,9 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { type Test, test } from 'tap';
 import { startService } from '../../src/app/service.js';
 import type { components } from '../../src/client/client.js';
-import { findPages } from '../../src/http/pages.js';
 import { until } from '../waiting/until.js';
 import { axeFindings } from './axe.js';
-import { counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+import { BUILT_PAGES, counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 type Event = components['schemas']['Event'];
 const fixture = (name: string): string => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
@@ -78,7 +77,7 @@ if (NO_BROWSER !== null) {
     });
 
     await t.test('script, style and texts of the first view have at most 45 KB', async (t) => {
-      const folder = new URL(findPages() ?? '');
+      const folder = new URL(BUILT_PAGES);
       const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8');
       const { script, style } = JSON.parse(read('built.json')) as { script: string; style: string };
       const names = new Set([script]);

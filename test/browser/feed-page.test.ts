@@ -4,10 +4,9 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { test } from 'tap';
 import { PresentAccess } from '../../src/auth/access.js';
 import type { NormalisedEvent } from '../../src/base/model/event.js';
-import { findPages } from '../../src/http/pages.js';
 import { bearer, EVENTS, serve, setUp, viewsOf } from '../http/harness.js';
 import { axeFindings } from './axe.js';
-import { counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+import { BUILT_PAGES, counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -59,7 +58,7 @@ if (NO_BROWSER !== null) {
   test('the page of a feed works in a browser', async (t) => {
     const access = new PresentAccess({ feedSecrets: [randomBytes(32)] });
     // As in production: feeds, and no pages else.
-    const pages = { isShown: false, isHome: false, folder: findPages() };
+    const pages = { isShown: false, isHome: false, folder: BUILT_PAGES };
     const { send } = await serve(t, setUp({ views: viewsOf(LESSONS), access, feeds: {}, pages }).handler);
     const pageOf = async (query: string): Promise<string> => {
       const issued = await send(`/api/v1/schedule/feed?${query}`, { headers: bearer({ studyGroup: 'A' }) });

@@ -2,10 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { test } from 'tap';
-import { findPages } from '../../src/http/pages.js';
 import { EVENTS, serve, setUp } from '../http/harness.js';
 import { PublishedViews } from '../http/live-views.js';
-import { NO_BROWSER, newPage, openBrowser } from './chromium.js';
+import { BUILT_PAGES, NO_BROWSER, newPage, openBrowser } from './chromium.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START = `
@@ -32,7 +31,7 @@ test('the list of the React example follows changes', { skip: NO_BROWSER ?? fals
   });
   const views = new PublishedViews(EVENTS);
   // A page of the service, whose policy allows requests to the service.
-  const pages = { isShown: true, isHome: false, folder: findPages() };
+  const pages = { isShown: true, isHome: false, folder: BUILT_PAGES };
   const { port } = await serve(t, setUp({ views, dev: true, pages }).handler);
   const browser = await openBrowser(t);
   const { page, errors } = await newPage(browser);

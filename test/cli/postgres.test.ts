@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { readSnapshotFile } from '../../src/change/snapshot-file.js';
-import { sourceOfSpec } from '../../src/source/spec.js';
+import { openTimetable } from '../../src/index.js';
 import { hs256, SECRET } from '../auth/tokens.js';
 import { writeKeys } from '../fleet/fleet.js';
 import { eventsTable, skip, startServer } from '../source/postgres/server.js';
@@ -109,8 +108,9 @@ test('a database is used from the command line', { skip }, async (t) => {
       () => server.sql('SELECT FROM pg_replication_slots'),
       (slots) => slots.length === 0,
     );
-    const { image } = readSnapshotFile(join(folder, 'image'));
-    t.equal(image.summary.events, 59, 'the snapshot file has the changes');
+    const pinned = openTimetable({ source: [], pin: join(folder, 'image') });
+    t.equal((await pinned.ready).events, 59, 'the snapshot file has the changes');
+    await pinned.close();
   });
 });
 
@@ -136,8 +136,8 @@ test('a database is published, also while it is followed', { skip }, async (t) =
 
 test('a program sees the names of its options in faults of a database source', async (t) => {
   const at = { kind: 'postgres', url: 'postgres://u@127.0.0.1:1/x' } as const;
-  t.throws(() => sourceOfSpec(at), { message: /a PostgreSQL source needs table or query$/ });
-  t.throws(() => sourceOfSpec({ ...at, table: 'a', query: 'b' }), {
+  t.throws(() => openTimetable({ source: at }), { message: /a PostgreSQL source needs table or query$/ });
+  t.throws(() => openTimetable({ source: { ...at, table: 'a', query: 'b' } }), {
     message: /table and query are both given/,
   });
 });

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { test } from 'tap';
 import type { Head } from '../../src/fleet/head.js';
-import { SigningKey } from '../../src/fleet/keys.js';
 import { SLOW } from '../hard/size.js';
 import { MemorySource } from '../refresh/built.js';
-import { events, headOf, KINDS, openFleet, titleOf, untilServed, writeKeys } from './fleet.js';
+import { events, headOf, KINDS, openFleet, signed, titleOf, untilServed, writeKeys } from './fleet.js';
 
 for (const { kind, skip } of SLOW ? KINDS : KINDS.slice(0, 1)) {
   test(`${kind}: replicas refuse bad announcements`, { skip }, async (t) => {
@@ -34,26 +33,36 @@ for (const { kind, skip } of SLOW ? KINDS : KINDS.slice(0, 1)) {
       })(),
     );
     const bad = { ...head, sequence: head.sequence + 7, id: 'A'.repeat(22), hash, bytes: garbage.length };
-    const key = new SigningKey(fleet.publisherKey);
-    const stranger = new SigningKey(writeKeys(fleet.folder, 'stranger').publisherKey);
-    t.match(await announce(await stranger.sign('head', bad)), /signature is not valid/);
+    const stranger = writeKeys(fleet.folder, 'stranger').publisherKey;
+    t.match(await announce(await signed(stranger, 'head', bad)), /signature is not valid/);
     t.match(await announce('no JWS'), /signature is not valid/);
     const [protectedHeader, , signature] = (good?.text ?? '').split('.');
     const forged = Buffer.from(JSON.stringify(bad)).toString('base64url');
     t.match(await announce(`${protectedHeader}.${forged}.${signature}`), /signature is not valid/);
     t.match(
-      await announce(await key.sign('head', bad)),
+      await announce(await signed(fleet.publisherKey, 'head', bad)),
       /not a snapshot file/,
       'garbage with the right hash',
     );
-    t.match(await announce(await key.sign('head', { ...bad, bytes: 10 })), /not a snapshot file|longer/);
-    t.match(await announce(await key.sign('head', { ...bad, hash: 'f'.repeat(64) })), /is missing/);
-    t.match(await announce(await key.sign('head', { ...bad, hash: 'e'.repeat(64), format: 2 })), /format 2/);
     t.match(
-      await announce(await key.sign('head', { ...bad, hash: head.hash, bytes: head.bytes })),
+      await announce(await signed(fleet.publisherKey, 'head', { ...bad, bytes: 10 })),
+      /not a snapshot file|longer/,
+    );
+    t.match(
+      await announce(await signed(fleet.publisherKey, 'head', { ...bad, hash: 'f'.repeat(64) })),
+      /is missing/,
+    );
+    t.match(
+      await announce(await signed(fleet.publisherKey, 'head', { ...bad, hash: 'e'.repeat(64), format: 2 })),
+      /format 2/,
+    );
+    t.match(
+      await announce(
+        await signed(fleet.publisherKey, 'head', { ...bad, hash: head.hash, bytes: head.bytes }),
+      ),
       /its content is/,
     );
-    t.match(await announce(await key.sign('head', { ...bad, sequence: 0 })), /older copy/);
+    t.match(await announce(await signed(fleet.publisherKey, 'head', { ...bad, sequence: 0 })), /older copy/);
 
     const healing = await fleet.publisher(new MemorySource(events(11, 'healed')));
     await healing.announced;

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import type { Head } from '../../src/fleet/head.js';
-import { SigningKey } from '../../src/fleet/keys.js';
 import { MemorySource } from '../refresh/built.js';
 import { NATS_MISSING } from '../store/nats-server.js';
 import { timeForAFault } from '../waiting/until.js';
 import { SlowLink } from './chaos/slow-link.js';
-import { events, headOf, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+import { events, headOf, openChannel, openFleet, signed, titleOf, until, untilServed } from './fleet.js';
 
 test('a pin from an older copy of the store is not served', async (t) => {
   const fleet = await openFleet(t, 'folder');
@@ -62,12 +61,17 @@ test('only faults of an object are reported as damage', {
   await untilServed([replica], 'first');
   await publishing.close();
   const head = headOf((await store.read('head'))?.text ?? '') as Head;
-  const key = new SigningKey(fleet.publisherKey);
   const announce = async (facts: Partial<Head>): Promise<void> => {
     const revision = (await store.read('head'))?.revision ?? null;
     await store.swap(
       'head',
-      await key.sign('head', { ...head, id: 'A'.repeat(22), changes: [], contained: 0, ...facts }),
+      await signed(fleet.publisherKey, 'head', {
+        ...head,
+        id: 'A'.repeat(22),
+        changes: [],
+        contained: 0,
+        ...facts,
+      }),
       revision,
     );
   };

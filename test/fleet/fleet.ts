@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Test } from 'tap';
 import type { Publishing } from '../../src/app/publishing.js';
 import type { Head } from '../../src/fleet/head.js';
+import { SigningKey } from '../../src/fleet/keys.js';
 import type { MemorySource, PublishingOptions, Timetable, TimetableOptions } from '../../src/index.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
@@ -50,6 +51,13 @@ export function writeKeys(
   writeFileSync(publisherKey, privateKey.export({ type: 'pkcs8', format: 'pem' }));
   writeFileSync(publisherPublicKey, publicKey.export({ type: 'spki', format: 'pem' }));
   return { publisherKey, publisherPublicKey };
+}
+
+type Signed = Parameters<SigningKey['sign']>;
+
+/** The text of a record as a publisher with this key signs it. */
+export function signed(publisherKey: string, ...record: Signed): Promise<string> {
+  return new SigningKey(publisherKey).sign(...record);
 }
 
 /** A head without a check of its signature; null for text that is no head. */
@@ -96,6 +104,17 @@ export async function openFleet(t: Test, kind: 'folder' | 'nats'): Promise<Fleet
       return replica;
     },
   };
+}
+
+/** Another store of the same kind of folder. */
+export async function openCopy(
+  t: Test,
+  { folder }: Pick<Fleet, 'folder'>,
+): Promise<{ address: string; copy: Store }> {
+  const address = storeAddress(join(folder, 'copy'));
+  const copy = await openStore(address, 'make');
+  t.teardown(() => copy.close());
+  return { address, copy };
 }
 
 /** `count` events that differ from those of another title. */

@@ -1,9 +1,6 @@
-import { join } from 'node:path';
 import { test } from 'tap';
-import { openStore } from '../../src/store/open-store.js';
-import { storeAddress } from '../../src/store/store-address.js';
 import { MemorySource } from '../refresh/built.js';
-import { events, headOf, KINDS, openFleet, until, untilServed } from './fleet.js';
+import { events, headOf, KINDS, openCopy, openFleet, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
   test(`${kind}: a change of few records is announced as a change`, {
@@ -20,9 +17,7 @@ for (const { kind, skip } of KINDS) {
     const head = async () => headOf((await store.read('head'))?.text ?? '');
     const first = await head();
     // A second store gets the announcements without the images.
-    const address = storeAddress(join(fleet.folder, 'copy'));
-    const copy = await openStore(address, 'make');
-    t.teardown(() => copy.close());
+    const { address, copy } = await openCopy(t, fleet);
     const [image, record] = [await store.get(first?.hash ?? ''), await store.read('head')];
     if (image === null) throw new Error('the image is not in the store');
     await copy.put(first?.hash ?? '', image);

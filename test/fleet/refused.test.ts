@@ -3,9 +3,8 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
 import type { Head } from '../../src/fleet/head.js';
-import { SigningKey } from '../../src/fleet/keys.js';
 import { MemorySource } from '../refresh/built.js';
-import { events, headOf, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+import { events, headOf, openChannel, openFleet, signed, titleOf, until, untilServed } from './fleet.js';
 
 test('a refused image keeps its reason, and can be pinned and rolled back', async (t) => {
   const fleet = await openFleet(t, 'folder');
@@ -102,7 +101,6 @@ test('an image beyond the limits of a replica is refused with the reason', async
   const reason = async (): Promise<string> => (await channel.status()).replicas[0]?.lastError ?? '';
   await publishing.close();
   const head = headOf((await store.read('head'))?.text ?? '') as Head;
-  const key = new SigningKey(fleet.publisherKey);
   const { hash } = head;
   const lengths: readonly ((bytes: number) => Partial<Head>)[] = [
     (length) => ({ bytes: length }),
@@ -112,7 +110,11 @@ test('an image beyond the limits of a replica is refused with the reason', async
   for (const [n, withLength] of lengths.entries()) {
     const more = { sequence: head.sequence + 1 + n, id: 'A'.repeat(22), events: 5 };
     const huge = { ...head, history: null, ...more, ...withLength(2 ** (50 - n)) };
-    await store.swap('head', await key.sign('head', huge), (await store.read('head'))?.revision ?? null);
+    await store.swap(
+      'head',
+      await signed(fleet.publisherKey, 'head', huge),
+      (await store.read('head'))?.revision ?? null,
+    );
     const mebibytes = 2 ** (30 - n);
     await until(async () => {
       const [, needs] = /was refused: it needs (\d+) MiB of memory/.exec(await reason()) ?? [];
@@ -148,15 +150,18 @@ test('a replica that cannot read the announced format serves on, and says so', a
 
   const { text = '', revision = null } = (await fleet.store.read('head')) ?? {};
   const head = headOf(text) as Head;
-  const key = new SigningKey(fleet.publisherKey);
   const next = { ...head, sequence: head.sequence + 1, id: 'A'.repeat(22), format: head.format + 1 };
-  const changed = await fleet.store.swap('head', await key.sign('head', next), revision);
+  const changed = await fleet.store.swap('head', await signed(fleet.publisherKey, 'head', next), revision);
   await replica.refresh();
   t.equal(titleOf(replica), 'good');
   const body = { ready: true, reasons: [], overloaded: false, unreadableFormat: next.format };
   t.strictSame(await told(), { ready: { status: 200, body }, metric: '1' });
   t.match(errors.at(-1), `cannot be read: it has format ${next.format}, and this version reads`);
-  await fleet.store.swap('head', await key.sign('head', { ...head, sequence: next.sequence + 1 }), changed);
+  await fleet.store.swap(
+    'head',
+    await signed(fleet.publisherKey, 'head', { ...head, sequence: next.sequence + 1 }),
+    changed,
+  );
   await replica.refresh();
   t.strictSame(await told(), known);
 });

@@ -1,7 +1,6 @@
 import { test } from 'tap';
-import { SigningKey } from '../../src/fleet/keys.js';
 import { MemorySource } from '../refresh/built.js';
-import { events, KINDS, openChannel, openFleet, titleOf, until, untilServed } from './fleet.js';
+import { events, KINDS, openChannel, openFleet, signed, titleOf, until, untilServed } from './fleet.js';
 
 for (const { kind, skip } of KINDS) {
   test(`${kind}: a standby takes over, and old images are removed`, { skip }, async (t) => {
@@ -9,7 +8,7 @@ for (const { kind, skip } of KINDS) {
     const { store } = fleet;
     // A leader that was killed: its lease stays and is never renewed.
     const killed = { owner: 'killed', beat: 1, renewedAtMs: 1 };
-    await store.swap('leader', await new SigningKey(fleet.publisherKey).sign('lease', killed), null);
+    await store.swap('leader', await signed(fleet.publisherKey, 'lease', killed), null);
     const source = new MemorySource(events(10, 'n 0'));
     const [one, two] = [await fleet.publisher(source), await fleet.publisher(source)];
     const tookMs = await until(async () => (await store.read('head')) !== null, 'a standby leads');

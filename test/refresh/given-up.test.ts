@@ -1,5 +1,4 @@
 import { test } from 'tap';
-import { OUT_OF_MEMORY } from '../../src/snapshot/intake-bounds.js';
 import { full, keep } from './kept.js';
 
 test('an abandoned load counts as refused; the source is then asked with the earlier version', async (t) => {
@@ -41,7 +40,7 @@ test('a load that ran out of memory is tried again, even with a memory setting',
   const { loader, keeper } = keep({ image: full, version: '1' }, { bounds });
   await keeper.start();
   for (const [detail, asked] of [
-    [OUT_OF_MEMORY.detail, '1'],
+    ['the load ran out of memory', '1'],
     ['it takes more than the bound', '2'],
   ] as const) {
     loader.source = { code: 'memory', detail, version: '2' };

@@ -156,11 +156,11 @@ export async function rowsOf(
   bytes: string | Uint8Array,
   rules: ReadRules = { identifiers: 'uuid' },
   pieceBytes = 0,
-): Promise<{ readonly rows: RawRecord[]; readonly faults: Rejection[] }> {
+): Promise<{ readonly rows: RawRecord[]; readonly faults: Rejection[]; readonly summary: ReadSummary }> {
   const sink = new Collector();
   const options = { sourceName: 'test', bytesTotal: null, rules, onRead: overwrite };
-  await readRecords(inPieces(Buffer.from(bytes), pieceBytes), sink, options);
-  return { rows: sink.records, faults: sink.rejections };
+  const summary = await readRecords(inPieces(Buffer.from(bytes), pieceBytes), sink, options);
+  return { rows: sink.records, faults: sink.rejections, summary };
 }
 
 export async function* inPieces(bytes: Uint8Array, pieceBytes: number): AsyncGenerator<Uint8Array> {
