@@ -1,10 +1,7 @@
-/** The output in development mode. Inside for the lines about later loads, which need no service. */
+/** The output in development mode. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import type { Timetable } from '../../src/app/timetable-interface.js';
-import { tellReloads, unknownVariables } from '../../src/cli/serve-messages.js';
-import type { LoadResult } from '../../src/refresh/keeper.js';
 import { get } from '../app/threads.js';
 import { lectern, start } from './lectern.js';
 import { withoutWaiting } from './run-here.js';
@@ -36,9 +33,15 @@ test('a misspelt variable causes a warning that repeats nothing of its value', a
   const production = await lectern(['serve', 'fixtures/demo.ndjson.gz'], { env: { LECTERN_PROT: '0' } });
   const [line = ''] = production.stderr.split('\n');
   t.match(JSON.parse(line), { level: 40, msg: 'unknown variable', reason: /did you mean LECTERN_PORT\?$/ });
-  const headers = { Authorization: 'Bearer env:LECTERN_UPSTREAM_TOKEN' };
-  t.strictSame(unknownVariables({ LECTERN_UPSTREAM_TOKEN: 'x' }, { sourceHeaders: headers }), []);
-  t.equal(unknownVariables({ LECTERN_UPSTREAM_TOKEN: 'x' }, {}).length, 1);
+  const argv = ['serve', 'http://127.0.0.1:1/events.ndjson'];
+  const header = ['--header', 'Authorization: Bearer env:LECTERN_UPSTREAM_TOKEN'];
+  for (const [more, warnings] of [
+    [header, 0],
+    [[], 1],
+  ] as const) {
+    const { stderr } = await lectern([...argv, ...more], { env: { LECTERN_UPSTREAM_TOKEN: 'x' } });
+    t.equal(stderr.split('unknown variable').length - 1, warnings, 'a header may refer to a variable');
+  }
 });
 
 test('settings that may make a timetable stale cause a warning', async (t) => {
@@ -80,18 +83,34 @@ test('a changed file or a requested load is reported in a plain line', async (t)
   await running.printed('\nloaded again: 2 events, unchanged\n');
   running.child.kill('SIGTERM');
   t.match((await running.ended).stdout, /unchanged\n$/);
+});
 
-  const lines: string[] = [];
-  let listener: (event: { readonly result: LoadResult }) => void = () => {};
-  const timetable = {
-    summary: { events: 1 },
-    on: (_: string, added: typeof listener) => {
-      listener = added;
-    },
+test('of regular loads, only a change and the end of a failure are reported', async (t) => {
+  const event = (n: number): string =>
+    `{"id":"00000000-0000-4000-8000-00000000000${n}","time":"2026-09-14T08:00:00Z","endTime":"2026-09-14T09:00:00Z"}\n`;
+  const source = join(t.testdir({ 'a.ndjson': event(1) }), 'a.ndjson');
+  const argv = ['serve', source, '--dev', '--port', '0', '--watch', 'off', '--refresh-seconds', '3600'];
+  const admin = ['--admin-port', '0', '--admin-token-file', join(t.testdirName, 'token')];
+  writeFileSync(join(t.testdirName, 'token'), 'a-token-of-more-than-22-characters');
+  const running = start([...argv, ...admin]);
+  const printed = await running.printed('A new token');
+  const origin = /Admin listener: (http:\/\/\S+)/.exec(printed)?.[1] ?? '';
+  const authorization = 'Bearer a-token-of-more-than-22-characters';
+  const load = async (): Promise<unknown> => {
+    const answer = await fetch(`${origin}/refresh`, { method: 'POST', headers: { authorization } });
+    return ((await answer.json()) as { outcome: unknown }).outcome;
   };
-  tellReloads(timetable as unknown as Timetable, true, (line) => lines.push(line));
-  for (const result of ['unchanged', 'failed', 'unchanged', 'unchanged', 'refused', 'published'] as const) {
-    listener({ result });
-  }
-  t.strictSame(lines, ['loaded again: 1 event, unchanged\n', 'loaded again: 1 event\n']);
+  t.equal(await load(), 'unchanged');
+  writeFileSync(source, 'nonsense');
+  t.equal(await load(), 'failed');
+  writeFileSync(source, event(1));
+  t.equal(await load(), 'unchanged');
+  t.equal(await load(), 'unchanged');
+  writeFileSync(source, event(1) + event(2));
+  t.equal(await load(), 'published');
+  await running.printed('loaded again: 2 events\n');
+  running.child.kill('SIGTERM');
+  const { stdout } = await running.ended;
+  t.match(stdout, /\nloaded again: 1 event, unchanged\nloaded again: 2 events\n$/);
+  t.equal(stdout.split('loaded again').length - 1, 2, 'and nothing else');
 });
