@@ -1,7 +1,7 @@
 import { ChangeMessages } from '../answer/change-messages.js';
 import { checkText } from '../answer/object-form.js';
 import type { ChangeCounts, LiveViews } from '../answer/present.js';
-import { LecternError } from '../base/errors.js';
+import { optionInvalid } from '../base/errors.js';
 import { CHANGES_WAITING_MAX } from '../base/limits.js';
 import { keepingProcessAlive } from '../refresh/refresher.js';
 import type { ChangeSet } from './query-types.js';
@@ -58,11 +58,11 @@ export class ChangeLoops {
     const [unknown] = Object.keys(others);
     if (unknown !== undefined) {
       const problem = `changes() has no option ${JSON.stringify(unknown)}; expected since or signal`;
-      throw new LecternError('option-invalid', problem);
+      throw optionInvalid(problem);
     }
     if (since !== undefined) checkText('since', 'changes', 'the id of a snapshot', since);
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
-      throw new LecternError('option-invalid', 'signal of changes() must be an AbortSignal');
+      throw optionInvalid('signal of changes() must be an AbortSignal');
     }
     return { [Symbol.asyncIterator]: () => this.#loop(options) };
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { LecternError } from '../base/errors.js';
+import { optionInvalid } from '../base/errors.js';
 import type { KeptFile } from '../base/files/kept-files.js';
 import { watchPath } from '../base/files/path-watch.js';
 import type { ReadRules } from '../base/model/read-rules.js';
@@ -145,6 +145,6 @@ function checkFixed(path: string, before: TimetablePlan, after: TimetablePlan): 
     const [was, is] = [before.rules[name], after.rules[name]];
     if (was === is) continue;
     const problem = `${name} is now ${is ?? 'absent'}, and was ${was ?? 'absent'} at the start`;
-    throw new LecternError('option-invalid', `${path}: ${problem}; restart the service to take it up`);
+    throw optionInvalid(`${path}: ${problem}; restart the service to take it up`);
   }
 }

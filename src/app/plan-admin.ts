@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { LecternError } from '../base/errors.js';
+import { LecternError, optionInvalid } from '../base/errors.js';
 import { type KeptFile, keptText } from '../base/files/kept-files.js';
 import { ADMIN_TOKEN_CHARACTERS_MIN, ADMIN_TOKEN_FILE_BYTES_MAX } from '../base/limits.js';
 import { tokenFault } from '../http/request/credential.js';
@@ -21,7 +21,7 @@ export interface AdminPlan {
 /** @throws LecternError `option-invalid`, `key-invalid` */
 export function planAdmin(options: AdminListenerOptions): AdminPlan {
   const { port, host, allowedHosts = [], tokenFile } = resolveOptions('admin', options);
-  if (port === undefined) throw new LecternError('option-invalid', 'the admin listener needs a port');
+  if (port === undefined) throw optionInvalid('the admin listener needs a port');
   const listener = { port, host, allowedHosts };
   if (tokenFile === undefined) return { listener: { ...listener, token: null }, files: [] };
   const token = new AdminToken();

@@ -61,16 +61,6 @@ export type FreeTimeQuery = Pick<
   readonly capacityMin?: number | undefined;
 };
 
-/** One page of free rooms, lecturers or groups. */
-export interface FreePage {
-  /** The entries of the page, in order of name, then id. */
-  readonly free: FreeEntry[];
-  /** Free entries on all pages. */
-  readonly total: number;
-  /** Null on the last page. */
-  readonly nextCursor: string | null;
-}
-
 /** The filters of GET /schedule/rooms and the other directories, and a search. */
 export type DirectoryQuery = ScheduleQuery & {
   /** A part of the id or the name; case and diacritics are ignored. */
@@ -80,31 +70,33 @@ export type DirectoryQuery = ScheduleQuery & {
 /** The requested part of /schedule/all. */
 export type PageQuery = Pick<ScheduleQuery, 'limit' | 'cursor'>;
 
-export interface EventPage {
-  /** The events of the page, in order of time, endTime and id. */
-  readonly events: TimetableEvent[];
-  /** Matching events on all pages. */
-  readonly total: number;
-  /** Null on the last page. */
-  readonly nextCursor: string | null;
-}
-
-export interface ConflictPage {
-  /** The conflicts of the page, in order of startTime, endTime, by and key. */
-  readonly conflicts: ConflictEntry[];
-  /** Matching conflicts on all pages. */
-  readonly total: number;
-  /** Null on the last page. */
-  readonly nextCursor: string | null;
-}
-
-export interface DirectoryPage {
-  /** Sorted by name in order of code points, then by id; entries without a name come last. */
-  readonly entries: DirectoryEntry[];
+/** One page of a list. */
+export interface ListPage {
   /** Matching entries on all pages. */
   readonly total: number;
   /** Null on the last page. */
   readonly nextCursor: string | null;
+}
+
+export interface EventPage extends ListPage {
+  /** The events of the page, in order of time, endTime and id. */
+  readonly events: TimetableEvent[];
+}
+
+export interface ConflictPage extends ListPage {
+  /** The conflicts of the page, in order of startTime, endTime, by and key. */
+  readonly conflicts: ConflictEntry[];
+}
+
+export interface DirectoryPage extends ListPage {
+  /** Sorted by name in order of code points, then by id; entries without a name come last. */
+  readonly entries: DirectoryEntry[];
+}
+
+/** One page of free rooms, lecturers or groups. */
+export interface FreePage extends ListPage {
+  /** The entries of the page, in order of name, then id. */
+  readonly free: FreeEntry[];
 }
 
 /** The difference between a past snapshot and the present one. */

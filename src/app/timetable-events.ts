@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { ChangeCounts } from '../answer/present.js';
-import { LecternError } from '../base/errors.js';
+import { optionInvalid } from '../base/errors.js';
 import type { SourcePart } from '../base/model/source-state.js';
 import type { Refusal, RefusalCode } from '../refresh/gate.js';
 import type { LoadResult } from '../refresh/keeper.js';
@@ -65,7 +65,7 @@ const EVENT_NAMES: readonly (keyof TimetableEvents)[] = [
 export function checkEventName(name: keyof TimetableEvents): void {
   if (EVENT_NAMES.includes(name)) return;
   const events = EVENT_NAMES.map((each) => `'${each}'`).join(', ');
-  throw new LecternError('option-invalid', `there is no event '${String(name)}'; expected one of ${events}`);
+  throw optionInvalid(`there is no event '${String(name)}'; expected one of ${events}`);
 }
 
 /**

@@ -19,10 +19,10 @@ import type { ParseOptions, View } from '../answer/view.js';
 import { authenticatorOfPlan } from '../auth/authenticator.js';
 import { canonicalIdentities, type IdentityValues } from '../auth/identity.js';
 import { RemoteKeys } from '../auth/remote-keys.js';
-import { LecternError } from '../base/errors.js';
+import { LecternError, optionInvalid } from '../base/errors.js';
 import { type FileGroup, type KeptFile, KeptFiles } from '../base/files/kept-files.js';
 import { ANSWER_CACHE_SHARE, ROOMS_READ_EVERY_MS } from '../base/limits.js';
-import type { DirectoryEntry, TimetableEvent } from '../base/model/event.js';
+import type { TimetableEvent } from '../base/model/event.js';
 import { DIRECTORIES, type DirectoryName, isDirectory } from '../base/model/fields.js';
 import { FORMATS, type FormatName } from '../base/model/format.js';
 import type { Room, RoomTable } from '../base/model/room.js';
@@ -58,6 +58,7 @@ import type {
   EventPage,
   FreePage,
   FreeTimeQuery,
+  ListPage,
   PageQuery,
   ScheduleQuery,
 } from './query-types.js';
@@ -202,7 +203,8 @@ export class KeptTimetable implements Timetable {
   }
 
   find(query?: ScheduleQuery): EventPage {
-    return eventPage(this.#answer('schedule', 'find', query));
+    const answer = this.#answer('schedule', 'find', query);
+    return { events: parse(answer), ...pageOf(answer) };
   }
 
   findBytes(query?: BytesQuery, format: FormatName = 'json'): Uint8Array {
@@ -216,22 +218,23 @@ export class KeptTimetable implements Timetable {
   }
 
   all(query?: PageQuery): EventPage {
-    return eventPage(this.#answer('all', 'all', query));
+    const answer = this.#answer('all', 'all', query);
+    return { events: parse(answer), ...pageOf(answer) };
   }
 
   conflicts(query?: ConflictQuery): ConflictPage {
     const answer = this.#answer('conflicts', 'conflicts', query);
-    return { conflicts: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
+    return { conflicts: parse(answer), ...pageOf(answer) };
   }
 
   free(query: FreeTimeQuery): FreePage {
     const answer = this.#answer('free', 'free', query);
-    return { free: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
+    return { free: parse(answer), ...pageOf(answer) };
   }
 
   directory(name: DirectoryName, query?: DirectoryQuery): DirectoryPage {
     const answer = this.#answer(directoryName(name), 'directory', query);
-    return { entries: parse<DirectoryEntry[]>(answer), total: answer.total, nextCursor: answer.nextCursor };
+    return { entries: parse(answer), ...pageOf(answer) };
   }
 
   types(): string[] {
@@ -470,8 +473,7 @@ function checkIdentity(given: unknown): IdentityValues | null {
   if (given === undefined || given === null) return null;
   if (typeof given === 'object' && !Array.isArray(given) && !('then' in given)) return given;
   if (given instanceof Promise) given.catch(() => {});
-  throw new LecternError(
-    'option-invalid',
+  throw optionInvalid(
     "identify() must return at once, with values by field such as { studyGroup: ['CS-1'] }, or null; do slow work before the handler",
   );
 }
@@ -551,8 +553,8 @@ function checkFormat(format: FormatName): void {
   throw invalidParameters([{ parameter: 'format', code: 'unknown-value', detail }]);
 }
 
-function eventPage(answer: Answer): EventPage {
-  return { events: parse(answer), total: answer.total, nextCursor: answer.nextCursor };
+function pageOf({ total, nextCursor }: Answer): ListPage {
+  return { total, nextCursor };
 }
 
 function bytesOf(answer: Answer): Uint8Array {
@@ -570,7 +572,7 @@ function parse<T>(answer: Answer): T {
 function directoryName(given: unknown): DirectoryName {
   if (isDirectory(given)) return given;
   const names = DIRECTORIES.map(({ name }) => name).join(', ');
-  throw new LecternError('option-invalid', `a directory is one of ${names}`);
+  throw optionInvalid(`a directory is one of ${names}`);
 }
 
 /** Why a timetable cannot be read now. */

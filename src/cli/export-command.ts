@@ -8,8 +8,9 @@ import { invalidParameters } from '../answer/object-form.js';
 import { type ParameterPairs, type ParseOptions, STRICT } from '../answer/parameters.js';
 import { openTimetable } from '../app/timetable.js';
 import type { Timetable } from '../app/timetable-interface.js';
-import { LecternError } from '../base/errors.js';
+import { LecternError, optionInvalid } from '../base/errors.js';
 import { FORMATS, type FormatName } from '../base/model/format.js';
+import { anyOf } from '../options/kinds.js';
 import type { ReadingSettings } from '../options/option-types.js';
 import { quoted, removeAbandoned } from '../snapshot/abandoned-files.js';
 import { EXIT_FAILURE, isWriteFailure, writeError } from './faults.js';
@@ -55,7 +56,7 @@ export async function exportEvents(
   const options = { ...STRICT, timeZone };
   const { pairs } = readScheduleRequest(request, options, identifiers, 'exported', ['schedule']);
   if (pairs.some(([name]) => name === 'format')) {
-    throw new LecternError('option-invalid', 'the query names a format; give it as --format');
+    throw optionInvalid('the query names a format; give it as --format');
   }
   // Registered before the file is created, because a signal could otherwise leave the file behind.
   const signals = listenForSignals(COMMAND_SIGNALS);
@@ -103,10 +104,8 @@ function formatOfName(output = ''): FormatName {
   const ending = extname(output).slice(1).toLowerCase();
   const format = FORMAT_NAMES.find((name) => name === ending);
   if (format !== undefined) return format;
-  const names = `${FORMAT_NAMES.slice(0, -1).join(', ')} or ${FORMAT_NAMES.at(-1)}`;
-  throw new LecternError(
-    'option-invalid',
-    `the format is not known: give --format ${names}, or an --output file with such an ending`,
+  throw optionInvalid(
+    `the format is not known: give --format ${anyOf(FORMAT_NAMES)}, or an --output file with such an ending`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { LecternError } from '../base/errors.js';
+import { LecternError, optionInvalid } from '../base/errors.js';
 import { type ExpansionWindow, outsideHint } from '../base/model/expansion.js';
 import { CONFLICT_DIMENSIONS } from '../base/model/fields.js';
 import type { ReadRules } from '../base/model/read-rules.js';
@@ -197,17 +197,12 @@ async function writeProposal(
   { table, query }: ReadingSettings,
   summary: SnapshotSummary | null,
 ): Promise<number> {
-  if (isOfFile)
-    throw new LecternError('option-invalid', '--write takes a source, and this is a timetable file');
+  if (isOfFile) throw optionInvalid('--write takes a source, and this is a timetable file');
   if (from.length > 1) {
     const way = 'write a file for each, and move their entries into one list of sources';
-    throw new LecternError(
-      'option-invalid',
-      `--write takes one source, because each is read in its own way: ${way}`,
-    );
+    throw optionInvalid(`--write takes one source, because each is read in its own way: ${way}`);
   }
-  if (!/\.ya?ml$/i.test(path))
-    throw new LecternError('option-invalid', `--write ${path}: a timetable file ends in .yaml or .yml`);
+  if (!/\.ya?ml$/i.test(path)) throw optionInvalid(`--write ${path}: a timetable file ends in .yaml or .yml`);
   if (proposal === null || proposal.command === null) {
     const [fault] = summary?.rejections ?? [];
     const empty =

@@ -1,7 +1,7 @@
 import type { EndpointName } from '../answer/endpoint-parameters.js';
 import { invalidParameters } from '../answer/object-form.js';
 import { type ParameterPairs, type ParseOptions, parseParameters } from '../answer/parameters.js';
-import { LecternError } from '../base/errors.js';
+import { optionInvalid } from '../base/errors.js';
 import type { IdentifierMode } from '../base/model/event.js';
 import { parseQueryString } from '../http/request/target.js';
 
@@ -24,7 +24,7 @@ export function readScheduleRequest<Name extends EndpointName>(
   );
   if (endpoint === undefined) {
     const known = endpoints.map(pathOf).join(', ');
-    throw new LecternError('option-invalid', `only GET ${known} can be ${verb}, not ${JSON.stringify(path)}`);
+    throw optionInvalid(`only GET ${known} can be ${verb}, not ${JSON.stringify(path)}`);
   }
   const { pairs, faults } = parseQueryString(query);
   const parsed = parseParameters(endpoint, pairs, options, { identifiers, hasValue: () => false });

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fileFault, LecternError } from '../base/errors.js';
+import { fileFault, optionInvalid } from '../base/errors.js';
 import { FIELDS } from '../base/model/fields.js';
 import type { MapValue, ReadRules } from '../base/model/read-rules.js';
 import type { LookedColumn } from './column-look.js';
@@ -91,7 +91,7 @@ export async function writeTimetable(path: string, text: string, isForced: boole
       ENOENT: `there is no folder ${dirname(resolve(path))}`,
     };
     const reason = reasons[code ?? ''] ?? fileFault(error);
-    throw new LecternError('option-invalid', `cannot write ${path}: ${reason}`, { cause: error });
+    throw optionInvalid(`cannot write ${path}: ${reason}`, error);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Checks values of settings, and what their entries need and exclude. Refuses settings without effect. */
-import { LecternError } from '../base/errors.js';
+import { type LecternError, optionInvalid } from '../base/errors.js';
 import { suggest } from '../base/model/suggest.js';
 import type { Condition, Faults, Values } from './conditions.js';
 import { anyOf, isObject } from './kinds.js';
@@ -43,7 +43,7 @@ export function resolveOptions<P extends Place>(place: P, options: unknown): Res
   const names = [...settings.keys()];
   if (!isObject(options)) {
     const example = place === 'openTimetable' ? ", such as { source: 'events.ndjson' }" : '';
-    throw invalid(`${method} takes an object of options${example}: ${names.join(', ')}`);
+    throw optionInvalid(`${method} takes an object of options${example}: ${names.join(', ')}`);
   }
   if (checked.has(options)) return options as Resolved<P>;
   const unknown = Object.keys(options).find((name) => !settings.has(name));
@@ -99,7 +99,7 @@ export function resolveReading(given: Values): ReadingSettings {
 export function checkValue(setting: Setting, value: unknown, label: string = labelOf(setting)): void {
   const fault = value === undefined ? null : setting.kind.fault(value);
   if (fault === null) return;
-  throw invalid(
+  throw optionInvalid(
     setting.isSecret === true || value === null || typeof value === 'object'
       ? `${label} is invalid: ${fault}`
       : `${label} is ${typeof value === 'string' ? JSON.stringify(value) : String(value)}: ${fault}`,
@@ -130,7 +130,7 @@ function checkedValues(settings: Settings, given: Values, label?: (name: string)
   for (const [name, setting] of settings) {
     const value = given[name] === undefined ? setting.default : given[name];
     if (value === undefined) {
-      if (setting.isRequired === true) throw invalid(`${label?.(name) ?? labelOf(setting)} is missing`);
+      if (setting.isRequired === true) throw optionInvalid(`${label?.(name) ?? labelOf(setting)} is missing`);
       continue;
     }
     checkValue(setting, value, label?.(name));
@@ -155,7 +155,7 @@ function checkTogether(settings: Settings, values: Values, label?: LabelOf): voi
     const reasons = [...vain(setting.needs, true), ...vain(setting.excludes, false)];
     found.push(...reasons.map((words) => named(`{${name}} has no effect${words}`, settings, label)));
   }
-  if (found.length > 0) throw invalid(found.join('; '));
+  if (found.length > 0) throw optionInvalid(found.join('; '));
 }
 
 interface Around {
@@ -222,9 +222,5 @@ function shortLabelOf(setting: Setting): string {
 function unknownOption(method: string, name: string, names: readonly string[]): LecternError {
   const near = suggest(name, names);
   const hint = near === null ? `its options are ${names.join(', ')}` : `did you mean ${near}?`;
-  return invalid(`${method} has no option ${JSON.stringify(name)}: ${hint}`);
-}
-
-function invalid(message: string): LecternError {
-  return new LecternError('option-invalid', message);
+  return optionInvalid(`${method} has no option ${JSON.stringify(name)}: ${hint}`);
 }
