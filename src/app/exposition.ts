@@ -19,6 +19,7 @@ import {
 import { monotonicMs } from '../base/model/clock.js';
 import { REJECTION_CODES } from '../base/model/event.js';
 import type { SourcePart, SourceState } from '../base/model/source-state.js';
+import { VERSION } from '../base/version.js';
 import type { Logger } from '../http/logger.js';
 import { INTERNALS, missingInternals } from '../http/node/internals.js';
 import type { ChannelState } from '../refresh/loader.js';
@@ -114,7 +115,6 @@ export interface Observed {
   readonly channel: () => ChannelState | null;
   readonly files: Pick<KeptFiles, 'counts' | 'refused'>;
   readonly losses: () => number;
-  readonly version: string;
   readonly log?: Logger | undefined;
 }
 
@@ -349,8 +349,8 @@ function ofConnections({ meters }: ObservedServing): Family[] {
 }
 
 function ofProcess(observed: Observed, threads: readonly ThreadMeter[]): Family[] {
-  const { serving, losses, log, version } = observed;
-  const info = { version, node: process.version };
+  const { serving, losses, log } = observed;
+  const info = { version: VERSION, node: process.version };
   return [
     counter(
       'lectern_event_loop_seconds_total',

@@ -9,6 +9,7 @@ import { LecternError } from '../base/errors.js';
 import { ADMIN_CONNECTIONS_MAX, REQUEST_TARGET_BYTES_MAX } from '../base/limits.js';
 import { Meter } from '../base/metrics/meter.js';
 import { startSampling } from '../base/metrics/sampling.js';
+import { VERSION } from '../base/version.js';
 import { AllowedHosts } from '../http/allowed-hosts.js';
 import { OriginFields } from '../http/answer/answer-fields.js';
 import { bearerChallenge, INTERNAL_ERROR, type Problem, sendProblem } from '../http/answer/problem.js';
@@ -89,7 +90,7 @@ class AdminHandler {
   readonly #resources: ReadonlyMap<string, Resource>;
 
   constructor(options: AdminOptions, exposition: Exposition) {
-    const { host, allowedHosts, timetable, token, version } = options;
+    const { host, allowedHosts, timetable, token } = options;
     this.#options = options;
     this.#exposition = exposition;
     this.#hosts = new AllowedHosts([host, ...allowedHosts]);
@@ -99,7 +100,7 @@ class AdminHandler {
       '/ready': { methods, handle: (exchange) => this.#sendReady(exchange) },
       '/status': {
         methods,
-        handle: (exchange) => sendJson(exchange, 200, describeHealth(timetable, version)),
+        handle: (exchange) => sendJson(exchange, 200, describeHealth(timetable, VERSION)),
       },
       '/metrics': { methods, handle: (exchange) => this.#sendMetrics(exchange) },
     };

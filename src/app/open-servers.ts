@@ -147,7 +147,6 @@ export class OpenServers implements Receiver {
           unreadyReasons: () => unreadyReasons(timetable, serving, isClosing),
           serving,
           channel,
-          version: VERSION,
           log,
         });
       }

@@ -1,5 +1,4 @@
 import { KeptFiles } from '../base/files/kept-files.js';
-import { VERSION } from '../base/version.js';
 import { SigningKey, UNSIGNED } from '../fleet/keys.js';
 import { Publisher, type PublisherEvents } from '../fleet/publisher.js';
 import type { Logger } from '../http/logger.js';
@@ -90,7 +89,6 @@ export async function publishTimetable(
         ],
         serving: null,
         channel: () => publisher.channel,
-        version: VERSION,
         log,
       });
     }

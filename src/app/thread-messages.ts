@@ -49,12 +49,7 @@ export type FromThread =
   /** An overload began or ended, or requests were refused in the last second. */
   | { readonly kind: 'load'; readonly load: OverloadCounts }
   | { readonly kind: 'want-keys' }
-  | {
-      readonly kind: 'log';
-      readonly level: 'info' | 'warn' | 'error';
-      readonly fields: object;
-      readonly message: string;
-    };
+  | { readonly kind: 'log'; readonly level: Level; readonly fields: object; readonly message: string };
 
 type Level = 'info' | 'warn' | 'error';
 

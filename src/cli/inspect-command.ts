@@ -11,6 +11,7 @@ import { type RoomsSpec, readRooms } from '../source/rooms-file.js';
 import type { CsvDialect, PartsReport, Source, SourceFormat } from '../source/source.js';
 import { sourceOfSpec } from '../source/spec.js';
 import { ColumnLook, type LookedColumn } from './column-look.js';
+import { likeliest } from './column-names.js';
 import { EXIT_FAILURE } from './faults.js';
 import { type ReadSource, readSource } from './named-source.js';
 import { nestedRecords } from './nested-records.js';
@@ -481,21 +482,17 @@ function commandOf(
 
 /** The records within a JSON document that are most likely lessons; null if it has no lists of objects. */
 function nestedSeen(document: unknown, rules: ReadRules, ground: ProposalGround): Nested | null {
-  let best: (Nested & { readonly score: number }) | null = null;
-  for (const { expression, records } of nestedRecords(document)) {
+  const places = nestedRecords(document).filter(({ expression }) => expression !== '$');
+  const seen = places.map(({ expression, records }): Nested => {
     const look = new ColumnLook();
     for (const record of records) look.record(record);
+    const proposal = proposeMap(look.columns, ground);
     const { columns } = look;
-    const proposal = proposeMap(columns, ground);
-    const fields = Object.keys(proposal.map).length;
-    const score =
-      (proposal.isComplete ? COMPLETE_SCORE : 0) +
-      fields * MANY_RECORDS_SCORE +
-      Math.log2(1 + records.length);
-    if (expression !== '$' && score > (best?.score ?? 0))
-      best = { score, proposal, records: look.records, columns, rules: { ...rules, records: expression } };
-  }
-  return best;
+    return { proposal, records: look.records, columns, rules: { ...rules, records: expression } };
+  });
+  const scoreOf = ({ proposal: { isComplete, map }, records }: Nested): number =>
+    (isComplete ? COMPLETE_SCORE : 0) + Object.keys(map).length * MANY_RECORDS_SCORE + Math.log2(1 + records);
+  return likeliest(seen, scoreOf) ?? null;
 }
 
 /** The entries of `--map` whose columns exist. @param isGood whether a load found all columns */

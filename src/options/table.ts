@@ -94,6 +94,9 @@ const AUTH: Common = { places: ['auth'] };
 const FEED: Common = { places: ['feed'] };
 const ADMIN: Common = { places: ['admin'], commands: SERVE_AND_PUBLISH };
 
+/** A flag without a value. */
+const SWITCH = { isSwitch: true, kind: ON_OFF, default: false } as const;
+
 const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', SERVE, {
   port: { short: '-p', kind: PORT, default: 3000, help: 'TCP port; 0 takes any free one' },
   host: {
@@ -136,15 +139,11 @@ const LISTENING_SETTINGS: readonly Setting[] = inGroup('Listening', SERVE, {
     help: 'compress answers to repeated requests, as Accept-Encoding allows; off leaves compression to a proxy',
   },
   dev: {
-    isSwitch: true,
-    kind: ON_OFF,
-    default: false,
+    ...SWITCH,
     help: 'development: adds /view, /login, /docs and /health, and needs no key',
   },
   pages: {
-    isSwitch: true,
-    kind: ON_OFF,
-    default: false,
+    ...SWITCH,
     help: 'serve the pages for people at /view; always on in development',
   },
 });
@@ -465,9 +464,7 @@ const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES,
 /** When to read a PostgreSQL database again. */
 const DATABASE_REFRESHING_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES, {
   follow: {
-    isSwitch: true,
-    kind: ON_OFF,
-    default: false,
+    ...SWITCH,
     faults: {
       '{follow} needs a table or query that is the only source; with several sources, give {refreshSeconds}':
         ({ follow, source }) =>
@@ -547,9 +544,7 @@ const REFRESHING_SETTINGS: readonly Setting[] = inGroup('Refreshing', OPEN, {
   },
   unsigned: {
     places: ['openTimetable', 'publish'],
-    isSwitch: true,
-    kind: ON_OFF,
-    default: false,
+    ...SWITCH,
     needs: [A_STORE],
     excludes: ['publisherKey', 'publisherPublicKey'],
     help: 'announce and serve without signatures, in a store that is a folder of the own account',
@@ -587,9 +582,7 @@ const PUBLISHING_SETTINGS: readonly Setting[] = inGroup('Publishing', PUBLISH, {
   },
   once: {
     places: [],
-    isSwitch: true,
-    kind: ON_OFF,
-    default: false,
+    ...SWITCH,
     help: 'end after one announcement',
   },
 });

@@ -60,7 +60,6 @@ function expositionOf(meter: Meter): Exposition {
     losses: () => 0,
     channel: () => null,
     log: { info() {}, warn() {}, error() {}, linesDropped: () => 11 },
-    version: '1.2.3',
   };
   return new Exposition(observed, [], () => true);
 }
