@@ -134,14 +134,27 @@ export function overwrite(chunk: Uint8Array): void {
   chunk.fill(0xc1);
 }
 
+/** Reads pieces into a sink of the test. */
+export function readInto(sink: RowSink, pieces: AsyncIterable<Uint8Array>): Promise<ReadSummary> {
+  return readRecords(pieces, sink, { sourceName: 'test', bytesTotal: null });
+}
+
 /** Reads bytes that arrive in pieces of the given size; 0 for all at once. */
-export async function collectBytes(
+export function collectBytes(
   bytes: string | Uint8Array,
   pieceBytes = 0,
   rules?: ReadRules,
 ): Promise<Collected<ReadSummary>> {
+  return collectPieces(inPieces(Buffer.from(bytes), pieceBytes), rules);
+}
+
+/** Reads bytes that arrive in these pieces, which are overwritten. */
+export async function collectPieces(
+  pieces: AsyncIterable<Uint8Array>,
+  rules?: ReadRules,
+): Promise<Collected<ReadSummary>> {
   const { sink, onRecord } = collectorFor(rules);
-  const summary = await readRecords(inPieces(Buffer.from(bytes), pieceBytes), sink, {
+  const summary = await readRecords(pieces, sink, {
     sourceName: 'test',
     bytesTotal: null,
     rules,

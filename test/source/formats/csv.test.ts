@@ -3,10 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'tap';
 import { CSV_COLUMNS_MAX, RECORD_BYTES_MAX } from '../../../src/base/limits.js';
 import type { Rejection } from '../../../src/base/model/event.js';
-import { readRecords } from '../../../src/source/formats/read-records.js';
 import type { RowSink } from '../../../src/source/source.js';
 import { collectGarbage } from '../../http/collect-garbage.js';
-import { collectBytes, failureOf, overwrite } from '../collect.js';
+import { collectBytes, collectPieces, failureOf, readInto } from '../collect.js';
 
 /** `line: detail` of each rejection. */
 function faultsOf(rejections: readonly Rejection[]): string[] {
@@ -90,7 +89,7 @@ for (const [what, text, records] of READ) {
   test(`${what} is read, cut at every byte`, async (t) => {
     const bytes = Buffer.from(text);
     for (let cut = 0; cut <= bytes.length; cut++) {
-      const read = await readRecordsOf([bytes.subarray(0, cut), bytes.subarray(cut)]);
+      const read = await readCut(bytes, cut);
       t.strictSame(read.values, records, `cut at ${cut}`);
       t.strictSame(read.faults, []);
     }
@@ -102,22 +101,14 @@ for (const [what, text, records] of READ) {
   });
 }
 
-/** Tests only the reader, because recognising the format needs more bytes. */
-async function readRecordsOf(pieces: readonly Buffer[]): Promise<{ values: unknown[]; faults: string[] }> {
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    for (const piece of pieces) yield Uint8Array.from(piece);
+/** Reads a text that arrives in two pieces. */
+async function readCut(bytes: Buffer, cut: number): Promise<{ values: unknown[]; faults: string[] }> {
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for (const piece of [bytes.subarray(0, cut), bytes.subarray(cut)]) yield Uint8Array.from(piece);
   }
-  const values: unknown[] = [];
-  const rejections: Rejection[] = [];
-  const sink: RowSink = { row() {}, fault: (rejection) => rejections.push(rejection) };
-  const summary = await readRecords(chunks(), sink, {
-    onRecord: (value) => values.push(value) > 0,
-    sourceName: 'test',
-    bytesTotal: null,
-    onRead: overwrite,
-  });
+  const { records, rejections, summary } = await collectPieces(pieces());
   assert.equal(summary.format, 'csv');
-  return { values, faults: faultsOf(rejections) };
+  return { values: records.map(({ value }) => value), faults: faultsOf(rejections) };
 }
 
 const NOT_CLOSED = 'is not closed; expected a closing quote';
@@ -185,7 +176,7 @@ for (const [what, text, values, faults] of FAULTS) {
   test(`${what} costs only its row`, async (t) => {
     const bytes = Buffer.from(text);
     for (let cut = 0; cut <= bytes.length; cut++) {
-      const read = await readRecordsOf([bytes.subarray(0, cut), bytes.subarray(cut)]);
+      const read = await readCut(bytes, cut);
       t.strictSame(
         read.values.map((value) => (value as { a: string }).a),
         values,
@@ -299,7 +290,7 @@ test('200,000 rows take only the memory of a few pieces', async (t) => {
   };
   collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
-  await readRecords(chunks(), sink, { sourceName: 'test', bytesTotal: null });
+  await readInto(sink, chunks());
   t.equal(rows, 200_000);
   t.ok(peak - heapUsed - external < 40e6, `${peak - heapUsed - external} bytes`);
 });
