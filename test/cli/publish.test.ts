@@ -1,3 +1,4 @@
+/** `lectern publish` and `lectern channel`. Inside for records of a store that no command writes. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** The table of settings, and what is made from it. Inside, because each entry is compared with flags, types and docs. */
 import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 import { createProgram } from '../../src/cli/program.js';

@@ -1,3 +1,4 @@
+/** Files that are read again. Inside, because files of every kind share this code, and its reports have no face. */
 import { rmSync } from 'node:fs';
 import { test } from 'tap';
 import { LecternError } from '../../../src/base/errors.js';

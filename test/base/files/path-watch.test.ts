@@ -1,4 +1,7 @@
-/** Watched files on a file system that hangs: a call to it opens a pipe without a writer, and so keeps a thread of the process. */
+/**
+ * Watched files on a file system that hangs: a call to it opens a pipe without a writer, and so keeps a thread of the
+ * process. Inside, because the watches of all files share this code, with other pauses in tests.
+ */
 import { execFileSync } from 'node:child_process';
 import fs, { closeSync, constants, mkdirSync, openSync, promises, symlinkSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

@@ -1,3 +1,4 @@
+/** Small files of every kind, and pipes. Inside, because each setting with a file reads it in this way. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, promises, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+/** Counts in shared memory. Inside, because they are counted without a server and without a scrape. */
 import { test } from 'tap';
 import * as cells from '../../../src/base/metrics/cells.js';
 import { Meter } from '../../../src/base/metrics/meter.js';

@@ -1,3 +1,4 @@
+/** Texts of instants against those of Date. Inside, because thousands of instants are tried without events. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

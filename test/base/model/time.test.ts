@@ -1,3 +1,4 @@
+/** RFC 3339 date-times against Date. Inside, because thousands of texts are tried without records. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,3 +1,4 @@
+/** Local times against Temporal. Inside, because every hour of years is tried without records. */
 import { test } from 'tap';
 import { Temporal } from 'temporal-polyfill';
 import { Zone } from '../../../src/base/model/zone.js';

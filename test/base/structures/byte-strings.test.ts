@@ -1,3 +1,4 @@
+/** Texts as bytes. Inside, as a data structure that could stand alone. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { ByteStrings, copyText, isSame, viewOf } from '../../../src/base/structures/byte-strings.js';

@@ -1,3 +1,4 @@
+/** Dictionaries, posting lists and growing columns. Inside, as data structures that could stand alone. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,3 +1,4 @@
+/** Digests. Inside, as a function that could stand alone. */
 import { test } from 'tap';
 import { DIGEST_CHARACTERS, Digest } from '../../../src/base/structures/digest.js';
 

@@ -1,3 +1,4 @@
+/** A cache that is bounded in bytes. Inside, as a data structure that could stand alone. */
 import { test } from 'tap';
 import { GenerationalCache } from '../../../src/base/structures/generational-cache.js';
 

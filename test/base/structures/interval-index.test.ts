@@ -1,3 +1,4 @@
+/** Intervals against a scan of all. Inside, as a data structure that could stand alone. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

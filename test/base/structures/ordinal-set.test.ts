@@ -1,3 +1,4 @@
+/** Sets of ordinals against those of JavaScript. Inside, as functions that could stand alone. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,3 +1,4 @@
+/** Sorting against that of JavaScript. Inside, as a function that could stand alone. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { radixSort } from '../../../src/base/structures/radix-sort.js';

@@ -1,4 +1,4 @@
-/** Arrays cut from slabs. */
+/** Arrays cut from slabs. Inside, as a data structure that could stand alone. */
 import fc from 'fast-check';
 import { test } from 'tap';
 import { inScratch, results, scratch, shared } from '../../../src/base/structures/slabs.js';
