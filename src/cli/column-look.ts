@@ -88,7 +88,11 @@ export function present<Item>(...items: readonly (Item | undefined)[]): Item[] {
   return items.filter((item) => item !== undefined);
 }
 
-/** The columns of starts and of ends: by their names or, if there are only two, by their order. @param usual the start, if none has its name */
+/**
+ * The columns of starts and of ends: by their names or, if there are only two, by their order.
+ *
+ * @param usual the start, if no column has such a name
+ */
 export function pairOf(
   columns: readonly LookedColumn[],
   usual?: LookedColumn,

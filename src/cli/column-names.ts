@@ -6,8 +6,8 @@ import { createRequire } from 'node:module';
 
 /**
  * What a column means. Some roles are not fields of events: they are parts of a time, such as `period`, the number of a
- * lesson in the day, or `other`, which stands for what is easily mistaken for a field, such as the room that was requested or its
- * capacity.
+ * lesson in the day, or `other`, which stands for what is easily mistaken for a field, such as the room that was
+ * requested or its capacity.
  */
 export type ColumnRole =
   | 'id'

@@ -3,6 +3,7 @@
  * tried without a file for each.
  */
 
+import { readFileSync } from 'node:fs';
 import { test } from 'tap';
 import { ColumnLook, type LookedColumn } from '../../src/cli/column-look.js';
 import { plainName } from '../../src/cli/column-names.js';
@@ -427,5 +428,24 @@ test('records that are not objects, lists, nested columns and many columns are h
   t.equal(look.columns.length, 1000);
   for (let n = 0; n < 2000; n++) look.record({ a: String(n) });
   t.equal(look.records, 1000);
+  t.end();
+});
+
+test('each language of column names has only roles that exist, with names', (t) => {
+  const roles = [
+    ...['id', 'startDate', 'endDate', 'start', 'end', 'duration', 'weekday', 'weeks', 'period', 'title'],
+    ...['courseId', 'roomId', 'studyGroup', 'lecturer', 'type', 'other'],
+  ];
+  const path = new URL('../../src/cli/column-names.json', import.meta.url);
+  const languages = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Record<string, string>>;
+  t.ok(Object.keys(languages).length >= 16);
+  for (const [language, names] of Object.entries(languages))
+    for (const [role, list] of Object.entries(names)) {
+      t.ok(roles.includes(role), `${language}: ${role}`);
+      t.ok(
+        list.split(', ').every((name) => plainName(name) !== ''),
+        `${language}: ${role}: ${list}`,
+      );
+    }
   t.end();
 });
