@@ -2,23 +2,23 @@ import { LecternError } from '../base/errors.js';
 import { openStore } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 import { storeAddress } from '../store/store-address.js';
-
-import { type Head, readHead, withoutContent } from './head.js';
 import { PublicKeys, type Signer, SigningKey, UNSIGNED } from './keys.js';
 import {
+  announcedHeads,
   announcedKey,
-  announcedTexts,
-  HEAD,
+  type Head,
   isId,
-  type OnIgnored,
   PIN,
   type Pin,
   type ReplicaReport,
+  readHeadAt,
   readLease,
   readPin,
   readReports,
+  refused,
   replace,
   sequenceAfter,
+  withoutContent,
 } from './store-records.js';
 
 /** The announcement of an image. */
@@ -110,17 +110,13 @@ class StoreChannel implements Channel {
     const ignored: string[] = [];
     const ignore = (key: string): void => void ignored.push(key);
     const [head, pin, lease] = await Promise.all([
-      this.#head(HEAD, ignore),
+      readHeadAt(this.#store, this.#keys, undefined, ignore),
       readPin(this.#store, this.#keys, ignore),
       readLease(this.#store, this.#keys, ignore),
     ]);
-    const images: Head[] = [];
-    const { texts, unread } = await announcedTexts(this.#store);
-    for (const [key, text] of texts) {
-      const image = await readHead(this.#keys, text).catch(() => null);
-      if (image !== null && key === announcedKey(image.id)) images.push(image);
-      else ignore(key);
-    }
+    const { heads, unread } = await announcedHeads(this.#store, this.#keys);
+    const images = [...heads.values()].filter((image) => image !== null);
+    for (const [key, image] of heads) if (image === null) ignore(key);
     images.sort((a, b) => b.sequence - a.sequence);
     const replicas: ReplicaReport[] = [];
     for (const { key, report } of await readReports(this.#store)) {
@@ -128,10 +124,10 @@ class StoreChannel implements Channel {
       else replicas.push(report);
     }
     return {
-      head,
+      head: head.value && withoutContent(head.value),
       pinned: pin?.id ?? null,
-      leader: lease?.owner ?? null,
-      leaderRenewedAtMs: lease?.renewedAtMs ?? null,
+      leader: lease.value?.owner ?? null,
+      leaderRenewedAtMs: lease.value?.renewedAtMs ?? null,
       images,
       replicas,
       ignored,
@@ -178,7 +174,8 @@ class StoreChannel implements Channel {
     // Terminates: each round means that another writer was first.
     for (;;) {
       const [record, last] = [await this.#store.read(PIN), await readPin(this.#store, this.#keys)];
-      const sequence = sequenceAfter(last?.sequence, (await this.#head(HEAD))?.sequence);
+      const { value: head } = await readHeadAt(this.#store, this.#keys);
+      const sequence = sequenceAfter(last?.sequence, head?.sequence);
       const text = await signer.sign('pin', { id, sequence } satisfies Pin);
       if ((await this.#store.swap(PIN, text, record?.revision ?? null)) !== null) return;
     }
@@ -194,26 +191,14 @@ class StoreChannel implements Channel {
 
   /** An image that was the head; null if the store has none with this id. */
   async #image(id: string): Promise<Head | null> {
+    const [store, key] = [this.#store, announcedKey(id)];
     if (!isId(id)) return null;
-    const image = await this.#head(announcedKey(id));
+    const { value: image } = await readHeadAt(store, this.#keys, key);
     if (image?.id === id) return image;
     // The publisher may not have recorded the present head yet.
-    const record = await this.#store.read(HEAD);
-    const head = record === null ? null : await readHead(this.#keys, record.text).catch(() => null);
-    if (record === null || head?.id !== id) return null;
-    await replace(this.#store, announcedKey(id), record.text);
+    const { value: head, text } = await readHeadAt(store, this.#keys);
+    if (text === null || head?.id !== id) return null;
+    await replace(store, key, text);
     return head;
   }
-
-  /** Null if there is no such record, or if it is ignored. */
-  async #head(key: string, onIgnored: OnIgnored = () => {}): Promise<Head | null> {
-    const record = await this.#store.read(key);
-    const head = record === null ? null : await readHead(this.#keys, record.text).catch(() => null);
-    if (record !== null && head === null) onIgnored(key);
-    return head && withoutContent(head);
-  }
-}
-
-function refused(message: string): LecternError {
-  return new LecternError('announcement-refused', message);
 }

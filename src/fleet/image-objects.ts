@@ -20,7 +20,7 @@ import { hiddenDigestOf } from '../snapshot/content-version.js';
 import type { SnapshotImage } from '../snapshot/image.js';
 import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
 import { type HashedObject, hashOf, readSmallObject, type Store } from '../store/store.js';
-import { type AnnouncedChange, followingChanges, type Head, withoutContent } from './head.js';
+import { type AnnouncedChange, followingChanges, type Head, withoutContent } from './store-records.js';
 
 /** What a head says of its content and of the objects that give it. */
 type HeadContent = Omit<Head, 'epoch' | 'sequence' | 'previous' | 'announcedAtMs'>;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../base/errors.js';
 import {
   IMAGES_KEPT,
@@ -19,25 +20,27 @@ import type { ChannelState, Loader } from '../refresh/loader.js';
 import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
 import { withinTime } from '../store/silent-reads.js';
 import type { HashedObject, Store } from '../store/store.js';
-
-import { followingChanges, type Head, readHead, withoutContent } from './head.js';
 import { ImageObjects, type ToAnnounce } from './image-objects.js';
 import type { Signer } from './keys.js';
 import {
+  announcedHeads,
   announcedKey,
-  announcedTexts,
+  followingChanges,
   HEAD,
+  type Head,
   isHash,
   LEADER,
   type Lease,
   type OnIgnored,
   type ReplicaReport,
+  readHeadAt,
   readLease,
   readPin,
   readReports,
   replace,
   type StoredReport,
   sequenceAfter,
+  withoutContent,
 } from './store-records.js';
 
 /** Number of rounds between two checks that the store still has the image. */
@@ -100,7 +103,8 @@ export class Publisher {
   #cleanAtMs = 0;
   /** Keys of ignored records that were reported. */
   readonly #ignored = new Set<string>();
-  readonly #wakes = new Set<() => void>();
+  /** Ends the pauses between rounds. */
+  #woken = new AbortController();
   #announcedOnce = (): void => {};
   /** Resolves when the store announces an image of this publisher. */
   readonly announced: Promise<void> = new Promise((resolve) => {
@@ -166,17 +170,15 @@ export class Publisher {
   }
 
   #wake(): void {
-    for (const wake of this.#wakes) wake();
+    this.#woken.abort();
+    this.#woken = new AbortController();
   }
 
   async #everyRound(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#abort;
     while (!signal.aborted) {
-      let wake = (): void => {};
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      this.#wakes.add(wake);
+      // Before the work, which a wake-up may come too late for.
+      const { signal: woken } = this.#woken;
       try {
         await work();
         if (this.#failing.delete(work) && !this.isFailing) this.#options.events.recovered();
@@ -184,10 +186,7 @@ export class Publisher {
         this.#failing.add(work);
         if (!signal.aborted) this.#options.events.failed(asError(error));
       }
-      const timer = setTimeout(wake, PUBLISHER_ROUND_MS);
-      await woken;
-      clearTimeout(timer);
-      this.#wakes.delete(wake);
+      await delay(PUBLISHER_ROUND_MS, undefined, { signal: woken }).catch(() => {});
     }
   }
 
@@ -298,20 +297,17 @@ export class Publisher {
   async #recordHead(head: Head): Promise<void> {
     const key = announcedKey(head.id);
     const { signer } = this.#options;
-    const recorded = await this.#store.read(key);
-    const known = recorded === null ? null : await readHead(signer.keys, recorded.text).catch(() => null);
+    const { value: known } = await readHeadAt(this.#store, signer.keys, key);
     if (known?.sequence === head.sequence) return;
     await replace(this.#store, key, await signer.sign('head', withoutContent(head)));
   }
 
   /** The head, and the revision of its record. A head with an invalid signature is ignored and replaced. */
   async #readHead(): Promise<{ readonly head: Head | null; readonly revision: number | null }> {
-    const record = await this.#store.read(HEAD);
-    if (record === null) return { head: null, revision: null };
-    const head = await readHead(this.#options.signer.keys, record.text).catch(() => null);
-    if (head === null) this.#ignore(HEAD);
-    else this.#sequenceSeen = Math.max(this.#sequenceSeen, head.sequence);
-    return { head, revision: record.revision };
+    const { keys } = this.#options.signer;
+    const { value: head, revision } = await readHeadAt(this.#store, keys, HEAD, (key) => this.#ignore(key));
+    this.#sequenceSeen = Math.max(this.#sequenceSeen, head?.sequence ?? 0);
+    return { head, revision };
   }
 
   /** Reports each ignored record once. */
@@ -369,16 +365,10 @@ export class StoreCleaner {
   async clean(): Promise<void> {
     const store = this.#store;
     const objects = await store.list();
-    const announced = new Map<string, Head | null>();
-    const { texts, unread } = await announcedTexts(store);
-    for (const [key, text] of texts) {
-      const head = await this.#signed(text);
-      // A copy of a record under another key would take the place of another image.
-      announced.set(key, head !== null && key === announcedKey(head.id) ? head : null);
-    }
+    const { keys } = this.#signer;
+    const { heads: announced, unread } = await announcedHeads(store, keys);
     const heads = [...announced.values()].filter((head) => head !== null);
-    const [record, pin] = await Promise.all([store.read(HEAD), readPin(store, this.#signer.keys)]);
-    const head = record === null ? null : await this.#signed(record.text);
+    const [{ value: head }, pin] = await Promise.all([readHeadAt(store, keys), readPin(store, keys)]);
     const pinned = heads.find(({ id }) => id === pin?.id) ?? null;
     const keptHeads = new Set([
       ...keptOf(heads, this.#clock()),
@@ -395,10 +385,6 @@ export class StoreCleaner {
       Math.min(unusedMax, IMAGES_UNUSED_BYTES_MAX),
     );
     await store.removeAbandoned();
-  }
-
-  #signed(text: string): Promise<Head | null> {
-    return readHead(this.#signer.keys, text).catch(() => null);
   }
 
   /** @param unused bytes of the objects, by name */
@@ -486,7 +472,7 @@ export class Leadership {
   /** Takes or renews the lease if possible. Throws `store-unavailable`. */
   async renew(): Promise<boolean> {
     const beganMs = this.#now();
-    const lease = await readLease(this.#store, this.#signer.keys);
+    const { value: lease, revision: present } = await readLease(this.#store, this.#signer.keys);
     const isOwn = lease?.owner === this.#owner;
     if (lease !== null && !isOwn) {
       this.#renewedAtMs = null;
@@ -494,12 +480,7 @@ export class Leadership {
       if (this.#now() - this.#seenAtMs < LEASE_MS_MAX) return false;
     }
     const next: Lease = { owner: this.#owner, beat: ++this.#beat, renewedAtMs: Date.now() };
-    const present = lease ?? (await this.#store.read(LEADER));
-    const revision = await this.#store.swap(
-      LEADER,
-      await this.#signer.sign('lease', next),
-      present?.revision ?? null,
-    );
+    const revision = await this.#store.swap(LEADER, await this.#signer.sign('lease', next), present);
     this.#renewedAtMs = revision === null ? null : beganMs;
     return this.isLeader;
   }
@@ -514,7 +495,7 @@ export class Leadership {
   async release(): Promise<void> {
     if (this.#renewedAtMs === null) return;
     this.#renewedAtMs = null;
-    const lease = await readLease(this.#store, this.#signer.keys);
+    const { value: lease } = await readLease(this.#store, this.#signer.keys);
     if (lease?.owner === this.#owner) await this.#store.remove(LEADER);
   }
 }

@@ -15,16 +15,19 @@ import { openStore } from '../store/open-store.js';
 import { withinTime } from '../store/silent-reads.js';
 import type { Store } from '../store/store.js';
 import { shownAddress } from '../store/store-address.js';
-import { followingChanges, type Head, readHead } from './head.js';
 import { PublicKeys } from './keys.js';
 import {
   announcedKey,
   type Floor,
+  followingChanges,
   HEAD,
+  type Head,
   PIN,
   type Pin,
   type ReplicaReport,
+  readHead,
   readPin,
+  refused,
   replicaKey,
 } from './store-records.js';
 
@@ -204,7 +207,7 @@ export class Replica implements AnyLoader {
     this.#unreadableFormat = head.format === IMAGE_FORMAT ? null : head.format;
     if (this.#unreadableFormat !== null) {
       const problem = `it has format ${head.format}, and this version reads ${IMAGE_FORMAT}`;
-      throw new LecternError('announcement-refused', `the image ${head.id} cannot be read: ${problem}`);
+      throw refused(`the image ${head.id} cannot be read: ${problem}`);
     }
     const memoryBytesMax = bounds.memoryBytesMax ?? memoryForLoad();
     const refusal = refusalOfHead(head, memoryBytesMax);
@@ -358,10 +361,6 @@ function refusalOfHead(head: Head, memoryBytesMax: number): Refusal | null {
   return { code: 'memory', detail: `it needs ${needs} of memory, and only ${has} are left` };
 }
 
-function refused(message: string): LecternError {
-  return new LecternError('announcement-refused', message);
-}
-
 const RESTORED = 'the store may have been restored from an older copy';
 
 /**
@@ -389,7 +388,7 @@ export class SeenOrder {
     const { floor } = this;
     if (floor === null || sequence >= floor.sequence) return;
     const problem = `the announcement has sequence ${sequence}, but sequence ${floor.sequence} was served before`;
-    throw new LecternError('announcement-refused', `${problem}: ${RESTORED}`);
+    throw refused(`${problem}: ${RESTORED}`);
   }
 
   /** Continues after a restart. */
@@ -416,5 +415,5 @@ export class SeenOrder {
 
 function lost(problem: string): LecternError {
   const remedy = 'to choose again, run `lectern channel pin <id>` or `lectern channel unpin`';
-  return new LecternError('announcement-refused', `${problem}; ${remedy}`);
+  return refused(`${problem}; ${remedy}`);
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { test } from 'tap';
-import type { Head } from '../../src/fleet/head.js';
+import type { Head } from '../../src/fleet/store-records.js';
 import { SLOW } from '../hard/size.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, headOf, KINDS, openFleet, signed, titleOf, untilServed, writeKeys } from './fleet.js';

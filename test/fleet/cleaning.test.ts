@@ -2,10 +2,10 @@ import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
 import { ANNOUNCED_MAX, IMAGES_KEPT, IMAGES_UNUSED_BYTES_MIN } from '../../src/base/limits.js';
-import type { Head } from '../../src/fleet/head.js';
 import { SigningKey } from '../../src/fleet/keys.js';
 import { StoreCleaner } from '../../src/fleet/publisher.js';
-import { announcedTexts } from '../../src/fleet/store-records.js';
+import type { Head } from '../../src/fleet/store-records.js';
+import { announcedHeads } from '../../src/fleet/store-records.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { storeAddress } from '../../src/store/store-address.js';
@@ -152,7 +152,7 @@ test('no image is deleted because of copied records, or because there are too ma
   const crowded = withMethod(store, 'keys', async (start) => [...junk, ...(await store.keys(start))]);
   await cleanIn(crowded);
   t.strictSame(await numbersIn(store), [1, 2, 3, 4, 5], 'unread records keep their images');
-  t.equal((await announcedTexts(crowded)).unread, IMAGES_KEPT, 'and their number is told');
+  t.equal((await announcedHeads(crowded, key.keys)).unread, IMAGES_KEPT, 'and their number is told');
 });
 
 test('unused images that take too much are deleted at once, the longest unused first', async (t) => {

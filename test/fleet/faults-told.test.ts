@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
-import type { Head } from '../../src/fleet/head.js';
+import type { Head } from '../../src/fleet/store-records.js';
 import { MemorySource } from '../refresh/built.js';
 import { NATS_MISSING } from '../store/nats-server.js';
 import { timeForAFault } from '../waiting/until.js';

@@ -2,9 +2,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import type { Head } from '../../src/fleet/head.js';
 import { SigningKey } from '../../src/fleet/keys.js';
 import { Publisher, type PublisherOptions } from '../../src/fleet/publisher.js';
+import type { Head } from '../../src/fleet/store-records.js';
 import type { Publication } from '../../src/refresh/keeper.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';

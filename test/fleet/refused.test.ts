@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import type { Head } from '../../src/fleet/head.js';
+import type { Head } from '../../src/fleet/store-records.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, headOf, openChannel, openFleet, signed, titleOf, until, untilServed } from './fleet.js';
 

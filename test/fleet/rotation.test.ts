@@ -3,8 +3,8 @@ import { createPublicKey } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { readHead } from '../../src/fleet/head.js';
 import { PublicKeys } from '../../src/fleet/keys.js';
+import { readHead } from '../../src/fleet/store-records.js';
 import { MemorySource } from '../refresh/built.js';
 import { events, openFleet, titleOf, until, untilServed, writeKeys } from './fleet.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import type { Head } from '../../../src/fleet/head.js';
+import type { Head } from '../../../src/fleet/store-records.js';
 import { openChannel, until } from '../fleet.js';
 import type { ChaosFleet, Replica } from './chaos-fleet.js';
 import type { Conditions, Machine } from './machine.js';
