@@ -32,41 +32,15 @@ export function compare(before: Snapshot, after: Snapshot, entriesMax: number): 
   let added = 0;
   let removed = 0;
   let changed = 0;
-  let b = 0;
-  let a = 0;
-  const equalDays = after.equalDays(before);
-  let day = 0;
-  // Terminates: each round advances `b`, `a` or `day`.
-  while (b < before.eventCount || a < after.eventCount) {
-    const next = equalDays[day];
-    if (next !== undefined && b >= next.before.first && a >= next.after.first) {
-      b = next.before.end;
-      a = next.after.end;
-      day++;
-      continue;
-    }
-    const isBoth = b < before.eventCount && a < after.eventCount;
-    if (isBoth && before.rows.isEqual(b, after.rows, a)) {
-      b++;
-      a++;
-      continue;
-    }
-    const order = isBoth ? before.compareEvents(b, after, a) : b < before.eventCount ? -1 : 1;
-    if (order > 0) {
-      const id = after.rows.idOf(a++);
-      // A moved event is counted at its other position.
-      if (before.ordinalOf(id) !== -1) continue;
-      added++;
-      if (earlier.length < entriesMax) earlier.push([id, null]);
-      continue;
-    }
-    const id = before.rows.idOf(b);
-    if (order === 0 || after.ordinalOf(id) !== -1) changed++;
-    else removed++;
-    if (earlier.length < entriesMax) earlier.push([id, rowDigest(before, b)]);
-    b++;
-    if (order === 0) a++;
-  }
+  const tell = (b: number, a: number, hasSameRow: boolean): void => {
+    if (hasSameRow) return;
+    if (b === -1) added++;
+    else if (a === -1) removed++;
+    else changed++;
+    if (earlier.length >= entriesMax) return;
+    earlier.push(b === -1 ? [after.rows.idOf(a), null] : [before.rows.idOf(b), rowDigest(before, b)]);
+  };
+  after.mergeWith(before, tell, () => {});
   return {
     from: before.summary.id,
     to: after.summary.id,

@@ -169,47 +169,19 @@ export function reviseImage(
   const hasSameHidden = hiddenComparison(before, image);
   const changes = new LessonChanges();
   const hasLessons = old.lessons.codes.length > 0 || present.lessons.codes.length > 0;
-  const isThere = new Uint8Array(old.eventCount);
-  const revise = (b: number, a: number, isSameRow: boolean): void => {
-    const earlier = before.modified[b]!;
-    isThere[b] = 1;
-    if (isSameRow && hasSameHidden(b, a)) {
-      modified[a] = earlier;
-      return;
+  present.mergeWith(old, (b, a, hasSameRow) => {
+    if (b === -1) modified[a] ||= nowS;
+    else if (a !== -1) {
+      const earlier = before.modified[b]!;
+      const isSame = hasSameRow && hasSameHidden(b, a);
+      modified[a] = isSame ? earlier : laterRevision(modified[a]!, earlier, nowS);
+      if (isSame) return;
     }
-    modified[a] = laterRevision(modified[a]!, earlier, nowS);
-    if (hasLessons) changes.add(present.rows.idOf(a), old.lessonOf(b), present.lessonOf(a));
-  };
-  const equalDays = present.equalDays(old);
-  let day = 0;
-  let b = 0;
-  for (let a = 0; a < present.eventCount; a++) {
-    const next = equalDays[day];
-    if (next !== undefined && a >= next.after.first) {
-      b = next.before.first;
-      while (a < next.after.end) revise(b++, a++, true);
-      a--;
-      day++;
-      continue;
-    }
-    // Both are in one order, so most events are found without a search.
-    const isNext = (): boolean => b < old.eventCount && old.rows.hasSameId(b, present.rows, a);
-    while (!isNext() && b < old.eventCount && old.compareEvents(b, present, a) < 0) b++;
-    if (isNext()) {
-      revise(b, a, old.rows.isEqual(b, present.rows, a));
-      b++;
-      continue;
-    }
-    const ordinal = old.ordinalOf(present.rows.idOf(a));
-    if (ordinal !== -1) revise(ordinal, a, old.rows.isEqual(ordinal, present.rows, a));
-    else {
-      modified[a] ||= nowS;
-      if (hasLessons) changes.add(present.rows.idOf(a), null, present.lessonOf(a));
-    }
-  }
+    if (!hasLessons) return;
+    const id = a === -1 ? old.rows.idOf(b) : present.rows.idOf(a);
+    changes.add(id, old.lessonOf(b), present.lessonOf(a));
+  });
   if (!hasLessons) return;
-  for (let gone = isThere.indexOf(0); gone !== -1; gone = isThere.indexOf(0, gone + 1))
-    changes.add(old.rows.idOf(gone), old.lessonOf(gone), null);
   const rowsAfter = (): LessonRows => lessonRows(present, changes.lessons);
   changes.revise(old, rowsAfter, nowS, ({ id }, seconds) => {
     modified[present.ordinalOf(id)] = seconds;

@@ -53,6 +53,12 @@ export interface EventKey {
   readonly id: string;
 }
 
+/** A day with equal rows in two snapshots. */
+interface EqualDay {
+  readonly before: Day;
+  readonly after: Day;
+}
+
 /** Compares two events by the order of their ordinals. */
 export function compareKeys(a: EventKey, b: EventKey): number {
   return a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs || compareCodePoints(a.id, b.id);
@@ -169,9 +175,9 @@ export class Snapshot {
   }
 
   /** Days with equal rows in an earlier snapshot, in order. The events of each day are one run of ordinals in both. */
-  equalDays(before: Snapshot): { readonly before: Day; readonly after: Day }[] {
+  #equalDays(before: Snapshot): EqualDay[] {
     const of = new Map(before.days().map((day) => [day.day, day]));
-    const equal: { before: Day; after: Day }[] = [];
+    const equal: EqualDay[] = [];
     for (const day of this.days()) {
       const same = of.get(day.day);
       if (same !== undefined && hasSameBytes(same.digest, day.digest))
@@ -197,8 +203,55 @@ export class Snapshot {
     return { ...this.timesOf(ordinal), id: this.rows.idOf(ordinal) };
   }
 
-  compareEvents(ordinal: number, other: Snapshot, otherOrdinal: number): number {
-    return compareKeys(this.keyOf(ordinal), other.keyOf(otherOrdinal));
+  /**
+   * Visits each event of an earlier snapshot and of this one, in their order. A moved event is visited at its earlier
+   * place. An ordinal is -1 in the snapshot that does not have the event.
+   *
+   * @param visitDay visits a day with equal rows; default: by its events
+   */
+  mergeWith(
+    before: Snapshot,
+    visit: (before: number, after: number, hasSameRow: boolean) => void,
+    visitDay: (day: EqualDay) => void = ({ before: { first }, after }) => {
+      for (let n = after.first; n < after.end; n++) visit(first + n - after.first, n, true);
+    },
+  ): void {
+    const equalDays = this.#equalDays(before);
+    let day = 0;
+    let b = 0;
+    let a = 0;
+    // Terminates: each round advances `b`, `a` or `day`.
+    while (b < before.eventCount || a < this.eventCount) {
+      const next = equalDays[day];
+      if (next !== undefined && b >= next.before.first && a >= next.after.first) {
+        visitDay(next);
+        b = next.before.end;
+        a = next.after.end;
+        day++;
+        continue;
+      }
+      const isBoth = b < before.eventCount && a < this.eventCount;
+      const hasSameRow = isBoth && before.rows.isEqual(b, this.rows, a);
+      const order = hasSameRow ? 0 : isBoth ? before.#compare(b, this, a) : b < before.eventCount ? -1 : 1;
+      if (order === 0) {
+        visit(b, a, hasSameRow);
+        b++;
+        a++;
+      } else if (order > 0) {
+        if (before.ordinalOf(this.rows.idOf(a)) === -1) visit(-1, a, false);
+        a++;
+      } else {
+        visit(b, this.ordinalOf(before.rows.idOf(b)), false);
+        b++;
+      }
+    }
+  }
+
+  #compare(ordinal: number, other: Snapshot, otherOrdinal: number): number {
+    const [a, b] = [this.timesOf(ordinal), other.timesOf(otherOrdinal)];
+    const order = a.timeMs - b.timeMs || a.endTimeMs - b.endTimeMs;
+    if (order !== 0 || this.rows.hasSameId(ordinal, other.rows, otherOrdinal)) return order;
+    return compareCodePoints(this.rows.idOf(ordinal), other.rows.idOf(otherOrdinal));
   }
 
   /** The first ordinal after `key`, even if the event of `key` no longer exists. */
