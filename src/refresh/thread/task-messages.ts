@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import { LecternError, type LecternErrorCode } from '../../base/errors.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import type { RoomTable } from '../../base/model/room.js';
@@ -226,19 +227,17 @@ export type FromTask =
   | { readonly kind: 'read' }
   /** Requests the next chunk of a stream. */
   | { readonly kind: 'more' }
-  /** Asks for credentials, because a request is about to be sent. The answer has the same number. */
-  | ({ readonly kind: 'want-secrets'; readonly number: number } & AskedSecrets);
+  /** Asks for credentials, because a request is about to be sent. The answer is a {@link SecretsAnswer}. */
+  | {
+      readonly kind: 'want-secrets';
+      readonly credentials: number;
+      readonly refused: number | null;
+      readonly reply: MessagePort;
+    };
 
-export interface AskedSecrets {
-  readonly credentials: number;
-  readonly refused: number | null;
-}
-
-/** The answer to `want-secrets`. */
-export type SecretsAnswer = { readonly number: number } & (
+export type SecretsAnswer =
   | { readonly secrets: Awaited<ReturnType<AskSecretHeadersOf>> }
-  | { readonly failure: Omit<Failed, 'kind'> }
-);
+  | { readonly failure: Omit<Failed, 'kind'> };
 
 export type Handlers<Message extends { readonly kind: string }> = {
   readonly [Kind in Message['kind']]: (message: Extract<Message, { readonly kind: Kind }>) => void;

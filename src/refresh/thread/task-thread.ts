@@ -187,7 +187,7 @@ export class TaskThread<T extends Task> {
       else if (message.kind === 'version') onVersion?.(message.version);
       else if (message.kind === 'parts') onParts?.(message.report);
       else if (message.kind === 'more') void postNextChunk(worker, chunks as ByteChunks);
-      else if (message.kind === 'want-secrets') void answerSecrets(worker, message, options);
+      else if (message.kind === 'want-secrets') void answerSecrets(message, options);
       else if (message.kind === 'failed') {
         this.#hasFailed = true;
         reject(errorOf(message));
@@ -248,16 +248,15 @@ async function postNextChunk(worker: Worker, chunks: ByteChunks): Promise<void> 
 }
 
 async function answerSecrets(
-  worker: Worker,
-  { number, credentials, refused }: Extract<FromTask, { readonly kind: 'want-secrets' }>,
+  { credentials, refused, reply }: Extract<FromTask, { readonly kind: 'want-secrets' }>,
   { askSecretHeaders }: TaskOptions,
 ): Promise<void> {
-  const post = (answer: SecretsAnswer): void => worker.postMessage(answer);
+  const post = (answer: SecretsAnswer): void => reply.postMessage(answer);
   try {
     if (askSecretHeaders === undefined) throw new Error('the build thread does not know these credentials');
-    post({ number, secrets: await askSecretHeaders(credentials, refused) });
+    post({ secrets: await askSecretHeaders(credentials, refused) });
   } catch (error) {
-    post({ number, failure: taskFailureOf(error) });
+    post({ failure: taskFailureOf(error) });
   }
 }
 

@@ -1,4 +1,5 @@
-import { type MessagePort, parentPort } from 'node:worker_threads';
+import { once } from 'node:events';
+import { MessageChannel, type MessagePort, parentPort } from 'node:worker_threads';
 import { LecternError } from '../../base/errors.js';
 import { THREAD_PULSE_MS } from '../../base/limits.js';
 import type { FollowState } from '../../base/model/source-state.js';
@@ -39,23 +40,12 @@ async function* chunks(): AsyncGenerator<Uint8Array> {
   }
 }
 
-let asked = 0;
-const waiting = new Map<number, (answer: SecretsAnswer) => void>();
-
 /** The main thread holds and renews the credentials for all loads. */
 const askSecretHeaders: AskSecretHeadersOf = async (credentials, refused) => {
-  // A task with addresses has no stream, so every message is an answer.
-  if (asked === 0) {
-    port.on('message', (answer: SecretsAnswer) => {
-      waiting.get(answer.number)?.(answer);
-      waiting.delete(answer.number);
-    });
-  }
-  const number = ++asked;
-  const answer = await new Promise<SecretsAnswer>((resolve) => {
-    waiting.set(number, resolve);
-    tell({ kind: 'want-secrets', number, credentials, refused });
-  });
+  const { port1: answers, port2: reply } = new MessageChannel();
+  port.postMessage({ kind: 'want-secrets', credentials, refused, reply } satisfies FromTask, [reply]);
+  const [answer] = (await once(answers, 'message')) as [SecretsAnswer];
+  answers.close();
   if ('secrets' in answer) return answer.secrets;
   throw errorOf(answer.failure);
 };
