@@ -149,6 +149,38 @@ export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredI
   return { image, sequence, sourceVersion, source, beside };
 }
 
+/**
+ * Reads an image from chunks of any length. Each byte is copied once, to its final place.
+ *
+ * @param bytesTotal of the image, whose hash the caller compares
+ * @throws Error for bytes that are not an image, before the chunks have ended; the error of the chunks
+ */
+export async function imageOfChunks(
+  chunks: AsyncIterator<Uint8Array>,
+  bytesTotal: number,
+): Promise<StoredImage> {
+  const reading = readingImage(bytesTotal);
+  let chunk: Uint8Array = new Uint8Array(0);
+  let piece = reading.next();
+  for (; piece.done !== true; piece = reading.next()) {
+    const { bytes } = piece.value;
+    // Terminates: each round takes bytes or a chunk, or throws.
+    for (let filled = 0; filled < bytes.length; ) {
+      if (chunk.length === 0) {
+        const next = await chunks.next();
+        if (next.done) throw new Error('it ends early');
+        chunk = next.value;
+      }
+      const part = chunk.subarray(0, bytes.length - filled);
+      bytes.set(part, filled);
+      filled += part.length;
+      chunk = chunk.subarray(part.length);
+    }
+  }
+  if (chunk.length > 0 || !(await chunks.next()).done) throw new Error('it is longer than it should be');
+  return piece.value;
+}
+
 function pieceOf(bytes: Buffer): ImagePiece {
   return { bytes, check: () => {} };
 }

@@ -1,7 +1,6 @@
 import { test } from 'tap';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
-import { ImageFiller } from '../../src/snapshot/image-filler.js';
-import { imagePieces } from '../../src/snapshot/image-layout.js';
+import { imageOfChunks, imagePieces } from '../../src/snapshot/image-layout.js';
 import { imageOfCount, stored } from './images.js';
 
 /** All arrays and the summary, in one order of names. */
@@ -17,36 +16,34 @@ function inOrder(part: unknown): unknown {
   return Object.fromEntries(entries.map(([name, inner]) => [name, inOrder(inner)]));
 }
 
-test('an image is filled from pieces of any length; bytes that are no image are refused', (t) => {
+async function* chunksOf(bytes: Uint8Array, length: number = bytes.length): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
+}
+
+test('an image is read from chunks of any length; bytes that are no image are refused', async (t) => {
   const image = imageOfCount(30);
   const bytes = bytesOf(image);
   for (const length of [1, 7, 4096, bytes.length]) {
-    const filler = new ImageFiller(bytes.length);
-    for (let at = 0; at < bytes.length; at += length) filler.write(bytes.subarray(at, at + length));
-    t.ok(bytesOf(filler.finish().image).equals(bytes), `pieces of ${length}`);
+    const read = await imageOfChunks(chunksOf(bytes, length), bytes.length);
+    t.ok(bytesOf(read.image).equals(bytes), `chunks of ${length}`);
   }
-  const filled = (given: Uint8Array, bytesTotal = given.length): (() => unknown) => {
-    const filler = new ImageFiller(bytesTotal);
-    filler.write(given);
-    return () => filler.finish();
-  };
-  t.throws(filled(bytes.subarray(0, -1)), /ends early/);
-  t.throws(filled(bytes.subarray(0, -1), bytes.length), /ends early/);
-  t.throws(filled(Buffer.concat([bytes, Buffer.of(1)])), /longer/);
-  t.throws(filled(Buffer.from('not an image, and longer than its prefix')), /not a snapshot file/);
-  t.throws(filled(Buffer.alloc(0)), /not a snapshot file/);
-  t.end();
+  const refused: readonly (readonly [Uint8Array, number, RegExp])[] = [
+    [bytes.subarray(0, -1), bytes.length - 1, /ends early/],
+    [bytes.subarray(0, -1), bytes.length, /ends early/],
+    [Buffer.concat([bytes, Buffer.of(1)]), bytes.length + 1, /longer/],
+    [Buffer.from('not an image, and longer than its prefix'), 40, /not a snapshot file/],
+    [Buffer.alloc(0), 0, /not a snapshot file/],
+  ];
+  for (const [given, bytesTotal, reason] of refused)
+    await t.rejects(imageOfChunks(chunksOf(given), bytesTotal), reason);
 });
 
-test('an array named __proto__ changes no object but its image', (t) => {
+test('an array named __proto__ changes no object but its image', async (t) => {
   const image = Object.defineProperty({ ...imageOfCount(1) }, '__proto__', {
     value: { polluted: new Uint8Array([1]) },
     enumerable: true,
   });
   const bytes = Buffer.concat(imagePieces(stored(image)));
-  const filler = new ImageFiller(bytes.length);
-  filler.write(bytes);
-  filler.finish();
+  await imageOfChunks(chunksOf(bytes), bytes.length);
   t.equal(({} as { polluted?: unknown }).polluted, undefined);
-  t.end();
 });

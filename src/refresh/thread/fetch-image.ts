@@ -16,7 +16,7 @@ import { checkImage } from '../../snapshot/check-image.js';
 import { hiddenDigestOf } from '../../snapshot/content-version.js';
 import type { SnapshotImage } from '../../snapshot/image.js';
 import { unusable } from '../../snapshot/image-file.js';
-import { ImageFiller } from '../../snapshot/image-filler.js';
+import { imageOfChunks } from '../../snapshot/image-layout.js';
 import { OUT_OF_MEMORY } from '../../snapshot/intake-bounds.js';
 import { Snapshot } from '../../snapshot/snapshot.js';
 import { openStore } from '../../store/open-store.js';
@@ -108,7 +108,6 @@ async function receiveImage(
   changes: readonly Change[],
 ): Promise<SnapshotImage | null> {
   const received = await receive(store, object);
-  const name = `${object.hash.slice(0, 12)} of ${store.name}`;
   if (changes.length > 0 && !mayApply(received, memoryBytesMax)) return null;
   try {
     const image = changes.length === 0 ? received : apply(received, ...changes);
@@ -116,7 +115,7 @@ async function receiveImage(
     if (hiddenDigestOf(image) !== hidden) throw new Error('it has other hidden values than announced');
     return image;
   } catch (error) {
-    throw unusable(name, error instanceof Error ? error.message : String(error));
+    throw notAnImage(store, object, error);
   }
 }
 
@@ -130,38 +129,47 @@ async function receiveChanges(store: Store, objects: readonly FetchedObject[]): 
     try {
       changes.push(...decodeChanges(bytes));
     } catch (error) {
-      const name = `${object.hash.slice(0, 12)} of ${store.name}`;
-      throw unusable(name, error instanceof Error ? error.message : String(error));
+      throw notAnImage(store, object, error);
     }
   }
   return changes;
 }
 
-async function receive(store: Store, { hash, bytes }: FetchedObject): Promise<SnapshotImage> {
+async function receive(store: Store, object: FetchedObject): Promise<SnapshotImage> {
+  const chunks = announcedChunks(store, object);
+  try {
+    const { image } = await imageOfChunks(chunks, object.bytes);
+    checkImage(image);
+    return image;
+  } catch (error) {
+    // The rest is read, too, because damaged bytes are recognised by their hash.
+    for await (const _ of chunks);
+    throw notAnImage(store, object, error);
+  }
+}
+
+/** The bytes of an object, which are those that were announced when they end. */
+async function* announcedChunks(store: Store, { hash, bytes }: FetchedObject): AsyncGenerator<Uint8Array> {
   const chunks = await store.get(hash);
   if (chunks === null) throw damaged(store.name, hash, 'is missing');
   const digest = chunks.sha256 === null ? createHash('sha256') : null;
-  const filler = new ImageFiller(bytes);
   let received = 0;
   for await (const chunk of untilSilent(chunks, store.name, hash)) {
     received += chunk.length;
     if (received > bytes) throw damaged(store.name, hash, `is longer than the announced ${bytes} bytes`);
     digest?.update(chunk);
-    filler.write(chunk);
+    yield chunk;
   }
   if (received < bytes) throw damaged(store.name, hash, `has ${received} of ${bytes} bytes`);
   if ((chunks.sha256 ?? digest?.digest('hex')) !== hash)
     throw damaged(store.name, hash, 'has other bytes than announced');
-  try {
-    const { image } = filler.finish();
-    checkImage(image);
-    return image;
-  } catch (error) {
-    throw unusable(
-      `${hash.slice(0, 12)} of ${store.name}`,
-      error instanceof Error ? error.message : String(error),
-    );
-  }
+}
+
+/** An error of the store stays as it is. */
+function notAnImage(store: Store, { hash }: FetchedObject, error: unknown): LecternError {
+  if (error instanceof LecternError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return unusable(`${hash.slice(0, 12)} of ${store.name}`, reason);
 }
 
 /**
