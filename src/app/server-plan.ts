@@ -3,7 +3,7 @@ import type { AccessSource } from '../auth/access.js';
 import { type AuthPlan, authenticatorOfPlan } from '../auth/authenticator.js';
 import { createDevelopmentIssuer, type DevelopmentIssuer } from '../auth/development-issuer.js';
 import { createClaimTable } from '../auth/identity.js';
-import type { FetchedKeys } from '../auth/remote-key-set.js';
+import type { FetchedKeys } from '../auth/key-set.js';
 import { ANSWER_CACHE_SHARE } from '../base/limits.js';
 import { CELL } from '../base/metrics/cells.js';
 import type { Meter } from '../base/metrics/meter.js';

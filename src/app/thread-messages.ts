@@ -1,6 +1,6 @@
 import type { PublishedImage } from '../answer/present.js';
 import type { Access } from '../auth/access.js';
-import type { FetchedKeys, KeyState } from '../auth/remote-key-set.js';
+import type { FetchedKeys, KeyState } from '../auth/key-set.js';
 import type { LecternErrorCode } from '../base/errors.js';
 import { LOG_MESSAGES_MAX } from '../base/limits.js';
 import { CELL } from '../base/metrics/cells.js';

@@ -5,8 +5,13 @@ import type { IdentifierMode } from '../base/model/event.js';
 import type { FieldFilter } from '../base/model/fields.js';
 import type { AccessSource, TokenKeys } from './access.js';
 import { type ClaimTable, createClaimTable, type Enrolments, mapIdentities } from './identity.js';
-import { createPublicKeySet, createSecretKeySet, type KeySet } from './key-set.js';
-import { createRemoteKeySet, type FetchedKeys } from './remote-key-set.js';
+import {
+  createPublicKeySet,
+  createRemoteKeySet,
+  createSecretKeySet,
+  type FetchedKeys,
+  type KeySet,
+} from './key-set.js';
 import type { RemoteKeysPlan } from './remote-keys.js';
 import { type Remembered, TokenCache, tokenKeyOf, type Usable } from './token-cache.js';
 import { createVerifier, type TokenRules, type VerificationFailure, type Verifier } from './verifier.js';

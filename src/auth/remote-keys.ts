@@ -10,9 +10,14 @@ import {
 import { monotonicMs, TIMER_MS_MAX } from '../base/model/clock.js';
 import { isLoopback, redactAddress } from '../source/http/address.js';
 import { refused, UpstreamCall, unreadableAnswer } from '../source/http/call.js';
-import { KEYS_LEFT_OUT_TOLD_MAX, readUsableKeys } from './key-set.js';
-import { type JsonKey, toJwk } from './public-key.js';
-import type { FetchedKeys, KeyState } from './remote-key-set.js';
+import {
+  type FetchedKeys,
+  type JsonKey,
+  KEYS_LEFT_OUT_TOLD_MAX,
+  type KeyState,
+  readUsableKeys,
+  toJwk,
+} from './key-set.js';
 
 /** How a key set is fetched, as plain data. */
 export interface RemoteKeysPlan {

@@ -5,7 +5,7 @@
 
 import { test } from 'tap';
 import { PostedKeys } from '../../src/app/thread-messages.js';
-import type { KeyState } from '../../src/auth/remote-key-set.js';
+import type { KeyState } from '../../src/auth/key-set.js';
 import { monotonicMs } from '../../src/base/model/clock.js';
 
 function state(more: Partial<KeyState> = {}): KeyState {

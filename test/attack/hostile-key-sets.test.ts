@@ -1,8 +1,12 @@
 /** Key sets of hostile or broken issuers: the used keys, and the cost of reading the set and of a bad token. */
 import { createHash, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { test } from 'tap';
-import { candidatesOf, createPublicKeySet, readUsableKeys } from '../../src/auth/key-set.js';
-import { PUBLIC_KEY_ALGORITHMS } from '../../src/auth/public-key.js';
+import {
+  candidatesOf,
+  createPublicKeySet,
+  PUBLIC_KEY_ALGORITHMS,
+  readUsableKeys,
+} from '../../src/auth/key-set.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { DEAR_KEYS_TRIED_MAX, KEY_SET_KEYS_MAX, KEYS_TRIED_MAX } from '../../src/base/limits.js';
 import { base64url, goodClaims, NOW_MS, signed } from '../auth/tokens.js';

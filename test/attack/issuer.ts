@@ -2,7 +2,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { Authenticator } from '../../src/auth/authenticator.js';
 import { createClaimTable } from '../../src/auth/identity.js';
-import { createRemoteKeySet } from '../../src/auth/remote-key-set.js';
+import { createRemoteKeySet } from '../../src/auth/key-set.js';
 import { RemoteKeys, type RemoteKeysPlan } from '../../src/auth/remote-keys.js';
 import { createVerifier } from '../../src/auth/verifier.js';
 import { signed } from '../auth/tokens.js';
