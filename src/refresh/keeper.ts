@@ -17,7 +17,7 @@ import { hasMovingWindow, type LoadProgress, type PartReport, type PartsReport }
 import { type Gate, judge, type Refusal } from './gate.js';
 import type { AnyLoader } from './loader.js';
 import { Patience } from './patience.js';
-import { ChangePace, keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
+import { keepingProcessAlive, Refresher, type RefreshOutcome } from './refresher.js';
 import { checkIdentifiers, SnapshotFile } from './snapshot-file.js';
 import type { Loaded } from './thread/task-messages.js';
 import { Weight } from './thread/weight.js';
@@ -84,7 +84,6 @@ export class Keeper {
   #isStarted = false;
   /** An operator or a program asked for the next load. */
   #isAsked = false;
-  readonly #pace = new ChangePace(() => void this.#refresher.request());
   #firstSnapshot = (): void => {};
   #served: SnapshotImage | null = null;
   #history: History | null = null;
@@ -174,7 +173,7 @@ export class Keeper {
         const waits = (this.#options.loader.followed?.() ?? null)?.waitingSinceMs ?? null;
         // Only the first commit after a load changes what serving threads report.
         if (waits !== (this.state.followed?.waitingSinceMs ?? null)) this.#become(this.state);
-        this.#pace.changed();
+        this.#refresher.changed();
       });
       this.#watch = watch;
       return watch.ready ?? null;
@@ -199,7 +198,6 @@ export class Keeper {
     // The end of the watch is awaited only after the rest is closed, because it may be slow or throw.
     const unwatched = (async () => watch?.close())();
     unwatched.catch(() => {});
-    this.#pace.close();
     this.#abort.abort(new LecternError('closed', 'the timetable was closed'));
     await this.#refresher.close();
     await this.#file?.close();
@@ -213,7 +211,6 @@ export class Keeper {
     const partsBefore = this.state.parts;
     let result: LoadResult = 'failed';
     let retryAfterMs: number | null = null;
-    this.#pace.began();
     try {
       result = await this.#load(force, beganMs);
     } catch (error) {
@@ -228,7 +225,6 @@ export class Keeper {
     // Read before `ended` is emitted, because its listeners may begin the next load.
     const reason = this.state.lastError;
     this.#options.events.ended?.(result, performance.now() - beganMs);
-    this.#pace.ended();
     const failed = result === 'failed';
     const { loader, now = Date.now, random = Math.random } = this.#options;
     const renewMs = this.#served && renewalMs(this.#served.summary, loader.rules, failed, now, random);
@@ -305,7 +301,7 @@ export class Keeper {
       case 'loaded': {
         const { image, changes, history, sourceVersion, isPatched = false, sequence = null } = done;
         const isWholeLoad = !isPatched || done.isWholeLoad === true;
-        if (!isWholeLoad) this.#pace.pauseAfter(performance.now() - beganMs);
+        if (!isWholeLoad) this.#refresher.pauseAfter(performance.now() - beganMs);
         this.#seenVersion = sourceVersion;
         this.#refusal =
           done.isChosen === true ? null : gate && judge(image.summary, this.#served?.summary ?? null, gate);

@@ -16,8 +16,23 @@ export interface RefreshOutcome {
 }
 
 /**
+ * After a patch, the next one waits three times as long as the patch took, at most 2 s, so patches take at
+ * most a quarter of a processor.
+ */
+export const PATCH_PAUSE_FACTOR = 3;
+/** The fastest of the last patches counts; the others waited for a processor or for compiled code. */
+export const PATCH_TIMES_KEPT = 4;
+export const PATCH_PAUSE_MS_MAX = 2000;
+/**
+ * Shortest pause after a patch. Changes during a pause share the next patch. With this pause,
+ * SNAPSHOTS_KEPT_MAX snapshots reach back 84 s.
+ */
+export const PATCH_PAUSE_MS_MIN = 330;
+
+/**
  * Runs refreshes one at a time. Requests during a refresh share the next one, because their changes may come too
- * late for the present one. No timer here keeps a process alive.
+ * late for the present one. Only a waiting change keeps the process alive; otherwise a program that awaits its
+ * publication would end.
  */
 export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   readonly #refresh: (force: boolean) => Promise<Outcome>;
@@ -28,6 +43,13 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   #next: Promise<Outcome | null> | null = null;
   #nextIsForced = false;
   #timer: NodeJS.Timeout | undefined;
+  /** A change waits for its refresh. */
+  #isChanged = false;
+  #changeTimer: NodeJS.Timeout | undefined;
+  /** When the next change may be refreshed. */
+  #readyMs = 0;
+  /** How long the last patches took, in milliseconds. */
+  #patchesMs: readonly number[] = [];
   #failures = 0;
   #closed = false;
 
@@ -63,24 +85,52 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
     return this.#next;
   }
 
+  /**
+   * The source has changed. Changes of one turn of the event loop share one refresh, and so do changes during a
+   * refresh and during the pause after a patch.
+   */
+  changed(): void {
+    if (this.#isChanged || this.#closed) return;
+    this.#isChanged = true;
+    if (this.#running === null) this.#scheduleChange();
+  }
+
+  /** The present refresh was a patch. The pause after it is proportional, so that many changes cause few patches. */
+  pauseAfter(patchMs: number): void {
+    this.#patchesMs = [...this.#patchesMs, patchMs].slice(-PATCH_TIMES_KEPT);
+    const pauseMs = PATCH_PAUSE_FACTOR * Math.min(...this.#patchesMs);
+    this.#readyMs = performance.now() + Math.min(Math.max(pauseMs, PATCH_PAUSE_MS_MIN), PATCH_PAUSE_MS_MAX);
+  }
+
   /** Ends the timers. Resolves when a running refresh has ended; the caller aborts it. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#changeTimer);
     await this.#running;
     await this.#next;
   }
 
   #run(force: boolean): Promise<Outcome> {
     clearTimeout(this.#timer);
+    clearTimeout(this.#changeTimer);
+    // It includes all changes so far.
+    this.#isChanged = false;
     const beganMs = performance.now();
     this.#running = this.#refresh(force).then((outcome) => {
       this.#running = null;
       this.#failures = outcome.failed ? this.#failures + 1 : 0;
       this.#schedule(outcome, performance.now() - beganMs);
+      if (this.#isChanged) this.#scheduleChange();
       return outcome;
     });
     return this.#running;
+  }
+
+  #scheduleChange(): void {
+    if (this.#closed) return;
+    const waitMs = Math.max(0, this.#readyMs - performance.now());
+    this.#changeTimer = setTimeout(() => void this.request(), waitMs);
   }
 
   #schedule({ retryAfterMs, dueMs }: Outcome, spentMs: number): void {
@@ -120,75 +170,5 @@ export async function keepingProcessAlive<T>(promise: Promise<T>): Promise<T> {
     return await promise;
   } finally {
     clearInterval(timer);
-  }
-}
-
-/**
- * After a patch, the next one waits three times as long as the patch took, at most 2 s, so patches take at
- * most a quarter of a processor.
- */
-export const PATCH_PAUSE_FACTOR = 3;
-/** The fastest of the last patches counts; the others waited for a processor or for compiled code. */
-export const PATCH_TIMES_KEPT = 4;
-export const PATCH_PAUSE_MS_MAX = 2000;
-/**
- * Shortest pause after a patch. Changes during a pause share the next patch. With this pause,
- * SNAPSHOTS_KEPT_MAX snapshots reach back 84 s.
- */
-export const PATCH_PAUSE_MS_MIN = 330;
-
-/**
- * Decides when reported changes cause a load. Changes of one turn of the event loop cause one load, and so do changes
- * during a load. The pause after a patch is proportional to it, so that many changes cause few patches. A waiting
- * change keeps the process alive; otherwise a program that awaits its publication would end.
- */
-export class ChangePace {
-  readonly #load: () => void;
-  #isLoading = false;
-  #isDue = false;
-  #readyMs = 0;
-  /** How long the last patches took, in milliseconds. */
-  #patchesMs: readonly number[] = [];
-  #turn: NodeJS.Immediate | undefined;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(load: () => void) {
-    this.#load = load;
-  }
-
-  changed(): void {
-    if (this.#isDue) return;
-    this.#isDue = true;
-    if (!this.#isLoading) this.#schedule();
-  }
-
-  /** A load begins, which includes all changes so far. */
-  began(): void {
-    this.close();
-    this.#isLoading = true;
-  }
-
-  /** @param patchMs how long a patch took */
-  pauseAfter(patchMs: number): void {
-    this.#patchesMs = [...this.#patchesMs, patchMs].slice(-PATCH_TIMES_KEPT);
-    const pauseMs = PATCH_PAUSE_FACTOR * Math.min(...this.#patchesMs);
-    this.#readyMs = performance.now() + Math.min(Math.max(pauseMs, PATCH_PAUSE_MS_MIN), PATCH_PAUSE_MS_MAX);
-  }
-
-  ended(): void {
-    this.#isLoading = false;
-    if (this.#isDue) this.#schedule();
-  }
-
-  close(): void {
-    this.#isDue = false;
-    clearImmediate(this.#turn);
-    clearTimeout(this.#timer);
-  }
-
-  #schedule(): void {
-    const pauseMs = this.#readyMs - performance.now();
-    if (pauseMs > 0) this.#timer = setTimeout(this.#load, pauseMs);
-    else this.#turn = setImmediate(this.#load);
   }
 }
