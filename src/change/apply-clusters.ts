@@ -4,10 +4,17 @@ import { Dictionary, NO_CODE } from '../base/structures/dictionary.js';
 import { buildIntervalIndex } from '../base/structures/interval-index.js';
 import { scratch, shared } from '../base/structures/slabs.js';
 import { Splice, spliceDictionary } from '../base/structures/splice.js';
-import { ClusterSweep, type FoundClusters } from '../snapshot/cluster-sweep.js';
-import { clustersOfEvents, entryByteLengths, sortedClusters } from '../snapshot/clusters.js';
-import type { ClustersImage, ColumnImage, FieldImage, SnapshotImage } from '../snapshot/image.js';
-import { type LessonColumn, lessonsOfRows } from '../snapshot/lessons.js';
+import {
+  ClusterSweep,
+  clustersOfEvents,
+  entryByteLengths,
+  type FoundClusters,
+  type LessonColumn,
+  lessonsOfRows,
+  sortedClusters,
+} from '../snapshot/clusters.js';
+import type { ClustersImage, ColumnImage, SnapshotImage } from '../snapshot/image.js';
+import { FieldIndex } from '../snapshot/snapshot.js';
 
 /** The parts of the next image that determine clusters. */
 type Next = Pick<SnapshotImage, 'fields' | 'columns' | 'rows' | 'slots'> & { readonly slotOf: Uint32Array };
@@ -70,17 +77,17 @@ export function patchClusters(base: SnapshotImage, events: Splice, next: Next): 
  * null nor empty.
  */
 class KeyReader {
-  readonly #dimensions: readonly (readonly KeyField[])[];
+  readonly #dimensions: readonly (readonly FieldIndex[])[];
 
   constructor(fields: SnapshotImage['fields']) {
     this.#dimensions = CONFLICT_DIMENSIONS.map(({ keys }) =>
-      keys.map((name: IndexedFieldName) => new KeyField(fields[name])),
+      keys.map((name: IndexedFieldName, n) => new FieldIndex(fields[name], n, null)),
     );
   }
 
   keyOf(by: number, ordinal: number): string | null {
-    const field = this.#dimensions[by]?.find((each) => each.hasKey(ordinal));
-    return field === undefined ? null : field.valueOf(ordinal);
+    const field = this.#dimensions[by]?.find((each) => hasKey(each, ordinal));
+    return field === undefined ? null : field.dictionary.valueOf(field.codes[ordinal]!);
   }
 
   hasKey(text: string): boolean {
@@ -90,11 +97,13 @@ class KeyReader {
   /** The events with a key, ascending. */
   eventsOf(by: number, text: string): Uint32Array {
     const fields = this.#dimensions[by] ?? [];
-    const lists = fields.map((field, n) => {
+    const lists = fields.map(({ dictionary, postings, start }, n) => {
+      const code = dictionary.codeOf(text);
+      if (code === NO_CODE) return new Uint32Array(0);
+      const ordinals = postings.subarray(start[code], start[code + 1]);
       const earlier = fields.slice(0, n);
-      const ordinals = field.eventsOf(text);
       if (earlier.length === 0) return ordinals;
-      return ordinals.filter((ordinal) => !earlier.some((each) => each.hasKey(ordinal)));
+      return ordinals.filter((ordinal) => !earlier.some((each) => hasKey(each, ordinal)));
     });
     const found = lists.filter(({ length }) => length > 0);
     if (found.length <= 1) return found[0] ?? new Uint32Array(0);
@@ -102,32 +111,10 @@ class KeyReader {
   }
 }
 
-class KeyField {
-  readonly #field: FieldImage;
-  readonly #dictionary: Dictionary;
-  /** Smaller codes are not keys. */
-  readonly #firstKey: number;
-
-  constructor(field: FieldImage) {
-    this.#field = field;
-    this.#dictionary = new Dictionary(field.dictionary);
-    this.#firstKey = field.dictionary.start[1] === 0 ? 1 : 0;
-  }
-
-  hasKey(ordinal: number): boolean {
-    const code = this.#field.codes[ordinal]!;
-    return code < this.#dictionary.size && code >= this.#firstKey;
-  }
-
-  valueOf(ordinal: number): string {
-    return this.#dictionary.valueOf(this.#field.codes[ordinal]!);
-  }
-
-  eventsOf(text: string): Uint32Array {
-    const code = this.#dictionary.codeOf(text);
-    const { start, ordinals } = this.#field.postings;
-    return code === NO_CODE ? new Uint32Array(0) : ordinals.subarray(start[code], start[code + 1]);
-  }
+function hasKey({ codes, dictionary }: FieldIndex, ordinal: number): boolean {
+  const code = codes[ordinal]!;
+  // An empty text has the first code.
+  return code < dictionary.size && !(code === 0 && dictionary.start[1] === 0);
 }
 
 function sweepKeys(

@@ -37,10 +37,11 @@ import {
   daysOf,
   digestDays,
 } from '../snapshot/content-version.js';
-import { type Namer, namerOf } from '../snapshot/display-names.js';
+import { DisplayNames, type Namer, namerOf } from '../snapshot/display-names.js';
 import {
   byteLengthOf,
   type ColumnImage,
+  columnsOf,
   type FieldImage,
   type NamesImage,
   type RowsImage,
@@ -145,7 +146,7 @@ function spliceImage(base: SnapshotImage, edit: PlacedEdit, beganMs: number): Sn
       slots: slots.startMs.length,
       ...timesOf(beganMs),
       bytes: byteLengthOf(parts),
-      fields: usesAfter(base, edit, { ...fields, ...columns }),
+      fields: usesAfter(base, edit, { fields, columns }),
       span: spanOf(slots),
     },
   };
@@ -208,14 +209,15 @@ function placeEdit(base: SnapshotImage, { came, went }: EventEdit): PlacedEdit {
 
 /** Whether an event of the image has these values, whenever they changed. */
 export function isSameEvent(
-  { rows, fields, columns }: SnapshotImage,
+  image: SnapshotImage,
   ordinal: number,
   event: NormalisedEvent,
   row: Buffer = rowOf(event),
 ): boolean {
+  const { rows } = image;
   const [from, to] = [rows.start[ordinal]!, rows.start[ordinal + 1]! - 1];
   if (row.compare(rows.bytes, from, to, 0, row.length - 1) !== 0) return false;
-  const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
+  const all = columnsOf(image);
   return HIDDEN_FIELDS.every(({ name }) => {
     const { dictionary, codes } = all[name]!;
     const code = codes[ordinal] ?? NO_CODE;
@@ -265,12 +267,8 @@ function rebuildImage(base: SnapshotImage, { came, went }: EventEdit): SnapshotI
 /** Reads events of an image by ordinal, with the fields that no row shows. */
 export function eventReader(base: SnapshotImage): (ordinal: number) => NormalisedEvent {
   const rows = new Rows(base.rows);
-  const columns: Readonly<Record<string, ColumnImage>> = { ...base.fields, ...base.columns };
-  const hidden = HIDDEN_FIELDS.map(({ name }) => ({
-    name,
-    codes: columns[name]!.codes,
-    dictionary: new Dictionary(columns[name]!.dictionary),
-  }));
+  const columns = columnsOf(base);
+  const hidden = HIDDEN_FIELDS.map(({ name }) => ({ name, values: new DisplayNames(columns[name]!) }));
   return (ordinal) => {
     const row = JSON.parse(rows.rowOf(ordinal).toString('utf8')) as TimetableEvent;
     const event: Record<string, unknown> = {
@@ -279,10 +277,7 @@ export function eventReader(base: SnapshotImage): (ordinal: number) => Normalise
       endTime: Date.parse(row.endTime),
       modified: base.modified[ordinal]! * 1000 || null,
     };
-    for (const { name, codes, dictionary } of hidden) {
-      const code = codes[ordinal] ?? dictionary.size;
-      event[name] = code < dictionary.size ? dictionary.valueOf(code) : null;
-    }
+    for (const { name, values } of hidden) event[name] = values.nameOf(ordinal);
     return event as NormalisedEvent;
   };
 }
@@ -319,15 +314,15 @@ function mapValues<Name extends string, From, To>(
 function usesAfter(
   base: SnapshotImage,
   edit: PlacedEdit,
-  after: SnapshotImage['fields'] & SnapshotImage['columns'],
+  later: Pick<SnapshotImage, 'fields' | 'columns'>,
 ): FieldUse[] {
-  const before = { ...base.fields, ...base.columns };
+  const [before, after] = [columnsOf(base), columnsOf(later)];
   return CODED_FIELDS.map(({ name }) => {
-    const { codes, dictionary } = before[name];
+    const { codes, dictionary } = before[name]!;
     let events = base.summary.fields.find((use) => use.name === name)?.events ?? 0;
     for (const ordinal of edit.splice.removed) if (codes[ordinal]! < dictionary.start.length - 1) events--;
     for (const value of valuesOf(edit, name)) if (value !== null) events++;
-    return { name, values: after[name].dictionary.start.length - 1, events };
+    return { name, values: after[name]!.dictionary.start.length - 1, events };
   });
 }
 

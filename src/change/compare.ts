@@ -8,7 +8,7 @@ import { NO_CODE } from '../base/structures/dictionary.js';
 import { findInHashIndex } from '../base/structures/hash-index.js';
 import type { SnapshotBuilder } from '../snapshot/builder.js';
 import type { ArrivedEvents, Column } from '../snapshot/columns.js';
-import type { ColumnImage, SnapshotImage } from '../snapshot/image.js';
+import { type ColumnImage, columnsOf, type SnapshotImage } from '../snapshot/image.js';
 import { ID_OFFSET, Rows } from '../snapshot/rows.js';
 import { compareKeys, type EventKey, type Snapshot } from '../snapshot/snapshot.js';
 import type { ReadingNotes } from '../snapshot/summary.js';
@@ -192,8 +192,8 @@ interface Comparison {
   readonly known: Uint32Array;
 }
 
-function comparisonsOf({ fields, columns }: SnapshotImage, arrived: readonly Column[]): Comparison[] {
-  const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
+function comparisonsOf(image: SnapshotImage, arrived: readonly Column[]): Comparison[] {
+  const all = columnsOf(image);
   return arrived.map((column) => {
     const base = all[column.name]!;
     return {

@@ -8,7 +8,7 @@ import type { NormalisedEvent } from '../base/model/event.js';
 import { hasSameBytes } from '../base/structures/byte-strings.js';
 import { Dictionary, NO_CODE } from '../base/structures/dictionary.js';
 import { HIDDEN_FIELDS } from '../snapshot/columns.js';
-import { type ColumnImage, revisionSeconds, type SnapshotImage } from '../snapshot/image.js';
+import { columnsOf, revisionSeconds, type SnapshotImage } from '../snapshot/image.js';
 import { compareKeys, type EventKey, Snapshot } from '../snapshot/snapshot.js';
 import { eventReader, isSameEvent } from './apply.js';
 import type { EventEdit } from './change.js';
@@ -189,12 +189,10 @@ export function reviseImage(
 }
 
 /** Compares events of two images in the fields that no row shows. */
-function hiddenComparison(before: SnapshotImage, after: SnapshotImage): (b: number, a: number) => boolean {
+function hiddenComparison(earlier: SnapshotImage, later: SnapshotImage): (b: number, a: number) => boolean {
+  const [before, after] = [columnsOf(earlier), columnsOf(later)];
   const columns = HIDDEN_FIELDS.map(({ name }) => {
-    const [old, present] = [before, after].map((image) => columnOf(image, name)) as [
-      ColumnImage,
-      ColumnImage,
-    ];
+    const [old, present] = [before[name]!, after[name]!];
     const [oldValues, values] = [new Dictionary(old.dictionary), new Dictionary(present.dictionary)];
     const isSame = values.hasSameValues(oldValues);
     const oldCodes = Uint32Array.from({ length: values.size }, (_, code) =>
@@ -212,10 +210,6 @@ function hiddenComparison(before: SnapshotImage, after: SnapshotImage): (b: numb
     }
     return true;
   };
-}
-
-function columnOf({ fields, columns }: SnapshotImage, name: string): ColumnImage {
-  return ({ ...fields, ...columns } as Readonly<Record<string, ColumnImage>>)[name]!;
 }
 
 /**

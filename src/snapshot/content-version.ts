@@ -4,7 +4,7 @@ import { INDEXED_FIELDS, NAMED_FIELDS } from '../base/model/fields.js';
 import { DAY_MS } from '../base/model/time.js';
 import { shared } from '../base/structures/slabs.js';
 import { HIDDEN_FIELDS } from './columns.js';
-import type { ColumnImage, RowsImage, SlotsImage, SnapshotImage } from './image.js';
+import { columnsOf, type RowsImage, type SlotsImage, type SnapshotImage } from './image.js';
 
 /** Raise this number when the meaning of the hashed bytes changes. */
 const SCHEME = 'lectern-content-6';
@@ -47,9 +47,9 @@ export function contentVersionOf(
  * SHA-256 of the columns that no row shows, and of the times of change, in hexadecimal. The id of the content does not
  * cover all of them.
  */
-export function hiddenDigestOf({ fields, columns, modified }: SnapshotImage): string {
-  const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
-  const digest = createHash('sha256').update(modified);
+export function hiddenDigestOf(image: SnapshotImage): string {
+  const all = columnsOf(image);
+  const digest = createHash('sha256').update(image.modified);
   for (const { name } of HIDDEN_FIELDS) {
     const { dictionary, codes } = all[name]!;
     digest.update(`${name}\n${dictionary.bytes.length}\n${codes.length}\n`);

@@ -2,7 +2,13 @@ import { NAMED_FIELDS, type NamedFieldName } from '../base/model/fields.js';
 import { Dictionary, DictionaryBuilder, NO_CODE } from '../base/structures/dictionary.js';
 import type { KeyedHash } from '../base/structures/keyed-hash.js';
 import { type CodeColumn, sharedCodeColumn } from '../base/structures/posting-lists.js';
-import type { ColumnImage, FieldImage, NamesImage, SnapshotImage } from './image.js';
+import {
+  type ColumnImage,
+  columnsOf,
+  type FieldImage,
+  type NamesImage,
+  type SnapshotImage,
+} from './image.js';
 
 type Columns = Pick<SnapshotImage, 'fields' | 'columns'>;
 
@@ -35,8 +41,8 @@ function namesOf({ postings }: FieldImage, namer: Namer, hash: KeyedHash): Names
   return { dictionary: image, codes };
 }
 
-export function namerOf(name: NamedFieldName, { fields, columns }: Columns): Namer {
-  const all: Readonly<Record<string, ColumnImage>> = { ...fields, ...columns };
+export function namerOf(name: NamedFieldName, image: Columns): Namer {
+  const all = columnsOf(image);
   const namedBy = NAMED_FIELDS.find((field) => field.name === name)?.namedBy ?? [];
   return new Namer(namedBy.map((by) => all[by]!));
 }

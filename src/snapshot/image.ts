@@ -57,6 +57,14 @@ export interface ColumnImage {
   readonly codes: CodeColumn;
 }
 
+/** The columns of all fields, by name. */
+export function columnsOf({
+  fields,
+  columns,
+}: Pick<SnapshotImage, 'fields' | 'columns'>): Readonly<Record<string, ColumnImage>> {
+  return { ...fields, ...columns };
+}
+
 export interface FieldImage extends ColumnImage {
   readonly postings: PostingListsImage;
   /** For each code: the length of its longest event in milliseconds, which bounds the search for running events. */
