@@ -1,13 +1,13 @@
 /** Publishers, replicas and an operator of one store, from the build. */
 
-import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { CompactSign } from 'jose';
 import type { Test } from 'tap';
 import type { Publishing } from '../../src/app/publishing.js';
-import { SigningKey } from '../../src/fleet/keys.js';
 import type { Head } from '../../src/fleet/store-records.js';
 import type { MemorySource, PublishingOptions, Timetable, TimetableOptions } from '../../src/index.js';
 import { openStore } from '../../src/store/open-store.js';
@@ -53,11 +53,19 @@ export function writeKeys(
   return { publisherKey, publisherPublicKey };
 }
 
-type Signed = Parameters<SigningKey['sign']>;
+type Kind = 'head' | 'pin' | 'lease';
 
-/** The text of a record as a publisher with this key signs it. */
-export function signed(publisherKey: string, ...record: Signed): Promise<string> {
-  return new SigningKey(publisherKey).sign(...record);
+/** A record that the holder of this private key has signed: a compact JWS (RFC 7515) whose type names the kind. */
+export function signed(keyPath: string, kind: Kind, value: object): Promise<string> {
+  return new CompactSign(Buffer.from(JSON.stringify(value)))
+    .setProtectedHeader({ alg: 'EdDSA', typ: `lectern-${kind}+jws` })
+    .sign(createPrivateKey(readFileSync(keyPath)));
+}
+
+/** A record of the same form that nobody has signed. */
+export function unsigned(kind: Kind, value: object): string {
+  const parts = [{ alg: 'none', typ: `lectern-${kind}+jws` }, value];
+  return `${parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`;
 }
 
 /** A head without a check of its signature; null for text that is no head. */

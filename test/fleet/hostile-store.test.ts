@@ -12,8 +12,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'tap';
-import { SigningKey, UNSIGNED } from '../../src/fleet/keys.js';
-import { storeAddress } from '../../src/store/store-address.js';
 import { keptLog } from '../app/threads.js';
 import { testFolder } from '../base/files/test-folder.js';
 import { MemorySource } from '../refresh/built.js';
@@ -23,7 +21,9 @@ import {
   openFleet,
   openTimetable,
   publishTimetable,
+  signed,
   titleOf,
+  unsigned,
   until,
   untilServed,
   writeKeys,
@@ -106,7 +106,7 @@ test('a forged pin and a forged lease steer neither replicas nor publishers', as
   const channel = await openChannel(fleet.address, { publisherKey: fleet.publisherKey });
   t.teardown(() => channel.close());
   const leader = (await channel.status()).leader;
-  const stranger = new SigningKey(writeKeys(fleet.folder, 'stranger').publisherKey);
+  const stranger = writeKeys(fleet.folder, 'stranger').publisherKey;
   const head = await store.read('head');
   const id = replica.summary?.id ?? '';
   const pin = { id, sequence: Date.now() + 1e6 };
@@ -116,8 +116,8 @@ test('a forged pin and a forged lease steer neither replicas nor publishers', as
   };
   const forgeries = [
     async (n: number) => [JSON.stringify(pin), JSON.stringify(lease(n))],
-    async (n: number) => [await UNSIGNED.sign('pin', pin), await UNSIGNED.sign('lease', lease(n))],
-    async (n: number) => [await stranger.sign('pin', pin), await stranger.sign('lease', lease(n))],
+    async (n: number) => [unsigned('pin', pin), unsigned('lease', lease(n))],
+    async (n: number) => [await signed(stranger, 'pin', pin), await signed(stranger, 'lease', lease(n))],
     // A signature of the right key, on a record of another kind.
     async () => [head?.text ?? '', head?.text ?? ''],
   ];
@@ -144,7 +144,7 @@ test('without signatures, only a folder of the own account is opened', async (t)
   t.teardown(() => publishing.close());
   await publishing.announced;
   t.ok(lines.some(({ message }) => message.startsWith('announcements are not signed')));
-  const address = storeAddress(share);
+  const address = `folder://${share}`;
   const replica = openTimetable({ source: address, unsigned: true });
   t.teardown(() => replica.close());
   await untilServed([replica], 'first');

@@ -326,7 +326,7 @@ function hasLecturerIds(source: LoadTask['source']): boolean {
   return source.lecturerIds !== undefined || (source.kind === 'merged' && source.specs.some(hasLecturerIds));
 }
 
-export const SILENT_SECONDS: number = (THREAD_PULSE_MS * (THREAD_PULSES_MISSED_MAX + 1)) / 1000;
+const SILENT_SECONDS: number = (THREAD_PULSE_MS * (THREAD_PULSES_MISSED_MAX + 1)) / 1000;
 
 export class SilentThread extends Error {
   constructor() {
