@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LecternError } from '../base/errors.js';
@@ -19,7 +19,7 @@ import type { Publication } from '../refresh/keeper.js';
 import type { ChannelState, Loader } from '../refresh/loader.js';
 import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
 import { withinTime } from '../store/silent-reads.js';
-import type { HashedObject, Store } from '../store/store.js';
+import { checkedChunks, type HashedObject, type Store, UnchangedSince } from '../store/store.js';
 import { ImageObjects, type ToAnnounce } from './image-objects.js';
 import type { Signer } from './keys.js';
 import {
@@ -38,7 +38,6 @@ import {
   readPin,
   readReports,
   replace,
-  type StoredReport,
   sequenceAfter,
   withoutContent,
 } from './store-records.js';
@@ -345,10 +344,9 @@ const KEPT_FOR: readonly { readonly eachMs: number; readonly forMs: number }[] =
 export class StoreCleaner {
   readonly #store: Store;
   readonly #signer: Pick<Signer, 'keys'>;
-  readonly #now: () => number;
   readonly #clock: () => number;
-  /** When this publisher first saw each object unused, by object name; the longest unused comes first. */
-  readonly #unusedSinceMs = new Map<string, number>();
+  /** The lengths of unused objects, by name. */
+  readonly #unused: UnchangedSince<number>;
 
   constructor(
     store: Store,
@@ -358,8 +356,8 @@ export class StoreCleaner {
   ) {
     this.#store = store;
     this.#signer = signer;
-    this.#now = now;
     this.#clock = clock;
+    this.#unused = new UnchangedSince(now);
   }
 
   async clean(): Promise<void> {
@@ -389,15 +387,10 @@ export class StoreCleaner {
 
   /** @param unused bytes of the objects, by name */
   async #deleteUnused(unused: ReadonlyMap<string, number>, bytesMax: number): Promise<void> {
-    const since = this.#unusedSinceMs;
-    const nowMs = this.#now();
-    for (const name of since.keys()) if (!unused.has(name)) since.delete(name);
-    for (const name of unused.keys()) if (!since.has(name)) since.set(name, nowMs);
     let bytes = [...unused.values()].reduce((sum, each) => sum + each, 0);
-    for (const [name, sinceMs] of since) {
-      if (bytes <= bytesMax && nowMs - sinceMs < UNUSED_MS_MIN) return;
+    for (const [name, sinceMs] of this.#unused.look(unused)) {
+      if (bytes <= bytesMax && sinceMs < UNUSED_MS_MIN) return;
       await this.#store.delete(name);
-      since.delete(name);
       bytes -= unused.get(name) ?? 0;
     }
   }
@@ -565,17 +558,7 @@ export class ObjectChecks {
 
   async #check(head: Head): Promise<void> {
     try {
-      for (const { hash, bytes } of objectsOf(head, null)) {
-        const digest = createHash('sha256');
-        let bytesLeft = bytes;
-        for await (const chunk of (await this.#store.get(hash)) ?? []) {
-          bytesLeft -= chunk.length;
-          // Otherwise a file without an end would be read for ever.
-          if (bytesLeft < 0) break;
-          digest.update(chunk);
-        }
-        if (bytesLeft !== 0 || digest.digest('hex') !== hash) throw new Error('it has other bytes');
-      }
+      for (const object of objectsOf(head, null)) for await (const _ of checkedChunks(this.#store, object));
     } catch {
       // An image that cannot be read is stored again.
       this.#bad.add(head.hash);
@@ -591,31 +574,26 @@ export class ObjectChecks {
 export class SeenReports {
   readonly #store: Store;
   readonly #onIgnored: OnIgnored;
-  readonly #now: () => number;
-  #seen = new Map<string, StoredReport & { readonly atMs: number }>();
+  /** The revisions of the records, by key. */
+  readonly #seen: UnchangedSince<number>;
+  live: readonly ReplicaReport[] = [];
 
   constructor(store: Store, onIgnored: OnIgnored, now: () => number = monotonicMs) {
     this.#store = store;
     this.#onIgnored = onIgnored;
-    this.#now = now;
+    this.#seen = new UnchangedSince(now);
   }
 
   async read(): Promise<void> {
-    const nowMs = this.#now();
-    const next = new Map<string, StoredReport & { readonly atMs: number }>();
-    for (const found of await readReports(this.#store)) {
-      const { key, revision } = found;
-      if (found.report === null) this.#onIgnored(key);
-      const before = this.#seen.get(key);
-      const atMs = before?.revision === revision ? before.atMs : nowMs;
-      if (nowMs - atMs <= REPLICA_GONE_MS) next.set(key, { ...found, atMs });
+    const found = await readReports(this.#store);
+    const since = this.#seen.look(new Map(found.map(({ key, revision }) => [key, revision])));
+    const live: ReplicaReport[] = [];
+    for (const { key, report } of found) {
+      if (report === null) this.#onIgnored(key);
       // The name in the report is unsigned text, so the record's own key is removed.
-      else await this.#store.remove(key);
+      if ((since.get(key) ?? 0) > REPLICA_GONE_MS) await this.#store.remove(key);
+      else if (report !== null) live.push(report);
     }
-    this.#seen = next;
-  }
-
-  get live(): readonly ReplicaReport[] {
-    return [...this.#seen.values()].flatMap(({ report }) => report ?? []);
+    this.live = live;
   }
 }

@@ -303,7 +303,7 @@ export async function announcedHeads(
 }
 
 /** A report, with its record. */
-export interface StoredReport {
+interface StoredReport {
   readonly key: string;
   readonly revision: number;
   /** Null if the record is malformed. */

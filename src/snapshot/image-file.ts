@@ -17,7 +17,7 @@ import {
 import { open } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { basename, dirname, resolve } from 'node:path';
-import { LecternError } from '../base/errors.js';
+import { cannotRead, fileFault, LecternError } from '../base/errors.js';
 import { IMAGE_MEMORY_SHARE_MAX } from '../base/limits.js';
 import { quoted, removeAbandoned } from './abandoned-files.js';
 import { checkImage } from './check-image.js';
@@ -57,7 +57,7 @@ export function writeImageFile(path: string, stored: StoredImage, tail: Uint8Arr
     return { inode, imageBytes, bytes: imageBytes + tail.length, fileBytes: imageBytes + tail.length };
   } catch (error) {
     if (error instanceof LecternError || !(error instanceof Error && 'code' in error)) throw error;
-    throw unwritten(path, FAILURES[String(error.code)] ?? error.message, error);
+    throw unwritten(path, FAILURES[String(error.code)] ?? fileFault(error), error);
   }
 }
 
@@ -217,28 +217,21 @@ function fill(file: number, bytes: Buffer, offset: number): void {
   }
 }
 
+/** What {@link fileFault} does not know, or says of reading only. */
 const FAILURES: Readonly<Record<string, string>> = {
   ENOENT: 'its folder was removed, or cannot hold files',
-  ELOOP: 'its symbolic links form a loop',
   ENAMETOOLONG: 'its name is too long; about 30 characters are added while it is written',
   EBUSY: 'it is a mount point; mount its folder instead',
-  EMFILE: 'too many files are open',
-  ENFILE: 'too many files are open',
   ENOTDIR: 'a part of its path is not a directory',
   EISDIR: 'it is a directory',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'no space is left on the device',
   EDQUOT: 'the disk quota is used up',
   EFBIG: 'it would exceed the limit on file sizes',
-  EIO: 'the device failed (input/output error)',
 };
 
 function unreadable(path: string, cause: unknown): LecternError {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-  const reason = code === 'ENOENT' ? 'there is no such file' : (FAILURES[code] ?? code);
-  return new LecternError('source-unreadable', `cannot read the snapshot file ${path}: ${reason}`, { cause });
+  return cannotRead(`the snapshot file ${path}`, fileFault(cause), { cause });
 }
 
 export function unusable(path: string, reason: string): LecternError {

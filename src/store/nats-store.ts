@@ -14,6 +14,7 @@ import {
   type StoredObject,
   type StoredRecord,
   UNUSABLE,
+  UnchangedSince,
 } from './store.js';
 import type { NatsPlace } from './store-address.js';
 
@@ -22,6 +23,9 @@ const WATCH_CHECK_MS = 5000;
 
 /** Descriptions of objects that are asked for at once. */
 const INFOS_AT_ONCE = 256;
+
+/** A put without progress fails after STORE_SILENT_MS_MAX, so chunks that are this old and do not grow have no writer. */
+const ABANDONED_MS = 60_000;
 
 /** JetStream's error codes: stream not found; wrong last sequence. */
 const STREAM_NOT_FOUND = 10_059;
@@ -34,7 +38,8 @@ export class NatsStore implements Store {
   /** Whether missing buckets are made. */
   #mayMake: boolean;
   readonly #link: NatsLink;
-  readonly #abandoned: AbandonedChunks;
+  /** The numbers of chunks without an object, by subject. */
+  readonly #abandoned: UnchangedSince<number>;
   readonly #closing = new AbortController();
 
   constructor({ url, servers, bucket }: NatsPlace, ifMissing: IfMissing, now: () => number = monotonicMs) {
@@ -42,7 +47,7 @@ export class NatsStore implements Store {
     this.#bucket = bucket;
     this.#mayMake = ifMissing === 'make';
     this.#link = new NatsLink(url, bucket, this.name, servers);
-    this.#abandoned = new AbandonedChunks(now);
+    this.#abandoned = new UnchangedSince(now);
   }
 
   async put(name: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
@@ -127,8 +132,8 @@ export class NatsStore implements Store {
       // Chunks are listed before objects, so that a put which ends meanwhile has its object.
       const chunks = await this.#inTime(subjectsOf(client, stream, `${prefix}>`));
       for (const { nuid } of await this.#infos(client)) chunks.delete(prefix + nuid);
-      for (const filter of this.#abandoned.find(chunks))
-        await this.#inTime(client.streams.purge(stream, { filter }));
+      for (const [filter, sinceMs] of this.#abandoned.look(chunks))
+        if (sinceMs >= ABANDONED_MS) await this.#inTime(client.streams.purge(stream, { filter }));
     };
     await this.#read(work, undefined, undefined, false);
   }
@@ -366,9 +371,6 @@ function sha256Of(digest: string): string | null {
   return encoded === undefined ? null : Buffer.from(encoded, 'base64url').toString('hex');
 }
 
-/** A put without progress fails after STORE_SILENT_MS_MAX, so chunks that are this old and do not grow have no writer. */
-const ABANDONED_MS = 60_000;
-
 /**
  * Gives chunks to `put` as a stream. Throws if `put` takes no chunk for `silentMsMax`, or does not end within
  * this time after the last chunk. In both cases the stream fails, too.
@@ -462,32 +464,4 @@ function namedDamage(name: string, error: unknown): unknown {
   if (!(error instanceof Error && /digests do not match/.test(error.message))) return error;
   const message = `an object of the store ${name} does not have the bytes that were put`;
   return new LecternError('object-damaged', message, { cause: error });
-}
-
-/** Finds chunks of puts that ended without their object, because the process of the writer was killed. */
-class AbandonedChunks {
-  readonly #now: () => number;
-  #seen = new Map<string, { readonly count: number; readonly sinceMs: number }>();
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  /**
-   * Returns the subjects whose number of chunks stayed the same in all calls of the last ABANDONED_MS or longer.
-   *
-   * @param counts chunks of each subject without an object
-   */
-  find(counts: ReadonlyMap<string, number>): string[] {
-    const nowMs = this.#now();
-    const before = this.#seen;
-    this.#seen = new Map();
-    for (const [subject, count] of counts) {
-      const seen = before.get(subject);
-      this.#seen.set(subject, seen?.count === count ? seen : { count, sinceMs: nowMs });
-    }
-    return [...this.#seen].flatMap(([subject, { sinceMs }]) =>
-      nowMs - sinceMs >= ABANDONED_MS ? [subject] : [],
-    );
-  }
 }

@@ -3,6 +3,8 @@
  * neither timetables nor images.
  */
 import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { LecternError } from '../base/errors.js';
 
 /** A value with its revision, which changes with every write. Any program that can write to the store may have made it. */
 export interface StoredRecord {
@@ -82,20 +84,69 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Reads a short object into memory. Null if the store has none, or other bytes. */
-export async function readSmallObject(store: Store, { hash, bytes }: HashedObject): Promise<Buffer | null> {
-  const chunks: Uint8Array[] = [];
+/**
+ * The bytes of an object. They are those that its name says if they end without an error.
+ *
+ * @param watched passes the transferred bytes on
+ * @throws LecternError `object-damaged`; the errors of the store
+ */
+export async function* checkedChunks(
+  store: Store,
+  { hash, bytes }: HashedObject,
+  watched: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array> = (chunks) => chunks,
+): AsyncGenerator<Uint8Array> {
+  const chunks = await store.get(hash);
+  if (chunks === null) throw damaged(store, hash, 'is missing');
+  const digest = chunks.sha256 === null ? createHash('sha256') : null;
   let received = 0;
-  for await (const chunk of (await store.get(hash)) ?? []) {
+  for await (const chunk of watched(chunks)) {
     received += chunk.length;
-    if (received > bytes) return null;
-    chunks.push(chunk);
+    // Otherwise a file without an end would be read for ever.
+    if (received > bytes) throw damaged(store, hash, `is longer than the announced ${bytes} bytes`);
+    digest?.update(chunk);
+    yield chunk;
   }
-  const all = Buffer.concat(chunks);
-  return hashOf(all) === hash ? all : null;
+  if (received < bytes) throw damaged(store, hash, `has ${received} of ${bytes} bytes`);
+  if ((chunks.sha256 ?? digest?.digest('hex')) !== hash)
+    throw damaged(store, hash, 'has other bytes than announced');
+}
+
+/** The publisher sends a damaged object again. */
+export function damaged(store: Store, hash: string, problem: string): LecternError {
+  const message = `the image ${hash.slice(0, 12)} in the store ${store.name} ${problem}`;
+  return new LecternError('object-damaged', message);
+}
+
+/** Reads a short object into memory. Null if the store has none, or other bytes. */
+export async function readSmallObject(store: Store, object: HashedObject): Promise<Buffer | null> {
+  try {
+    return await buffer(checkedChunks(store, object));
+  } catch (error) {
+    if (error instanceof LecternError && error.code === 'object-damaged') return null;
+    throw error;
+  }
 }
 
 /** The name of an object with these bytes. */
 export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Since when each key has had its present value, by the own clock: clocks of machines are never compared. */
+export class UnchangedSince<Value> {
+  readonly #now: () => number;
+  #seen: ReadonlyMap<string, { readonly value: Value; readonly sinceMs: number }> = new Map();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** @returns for how many milliseconds each value was the same in all calls; the longest time first */
+  look(present: ReadonlyMap<string, Value>): Map<string, number> {
+    const nowMs = this.#now();
+    const seen = new Map([...this.#seen].filter(([key, { value }]) => present.get(key) === value));
+    for (const [key, value] of present) if (!seen.has(key)) seen.set(key, { value, sinceMs: nowMs });
+    this.#seen = seen;
+    return new Map([...seen].map(([key, { sinceMs }]) => [key, nowMs - sinceMs]));
+  }
 }

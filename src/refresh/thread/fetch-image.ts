@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { LecternError } from '../../base/errors.js';
 import {
   LOAD_BASE_BYTES,
@@ -20,7 +19,7 @@ import { imageOfChunks } from '../../snapshot/image-layout.js';
 import { OUT_OF_MEMORY } from '../../snapshot/intake-bounds.js';
 import { Snapshot } from '../../snapshot/snapshot.js';
 import { openStore } from '../../store/open-store.js';
-import { hashOf, readSmallObject, type Store } from '../../store/store.js';
+import { checkedChunks, damaged, hashOf, readSmallObject, type Store } from '../../store/store.js';
 import { changeFrom } from './load-image.js';
 import type { FetchedObject, FetchTask, LoadDone, Loaded } from './task-messages.js';
 import { COLLECTION_BYTES, countAsTaken } from './weight.js';
@@ -124,8 +123,7 @@ async function receiveChanges(store: Store, objects: readonly FetchedObject[]): 
   const changes: Change[] = [];
   for (const object of objects) {
     const bytes = await receiveSmall(store, object);
-    if (bytes === null)
-      throw damaged(store.name, object.hash, 'is missing, or has other bytes than announced');
+    if (bytes === null) throw damaged(store, object.hash, 'is missing, or has other bytes than announced');
     try {
       changes.push(...decodeChanges(bytes));
     } catch (error) {
@@ -136,7 +134,7 @@ async function receiveChanges(store: Store, objects: readonly FetchedObject[]): 
 }
 
 async function receive(store: Store, object: FetchedObject): Promise<SnapshotImage> {
-  const chunks = announcedChunks(store, object);
+  const chunks = checkedChunks(store, object, (sent) => untilSilent(sent, store, object.hash));
   try {
     const { image } = await imageOfChunks(chunks, object.bytes);
     checkImage(image);
@@ -146,23 +144,6 @@ async function receive(store: Store, object: FetchedObject): Promise<SnapshotIma
     for await (const _ of chunks);
     throw notAnImage(store, object, error);
   }
-}
-
-/** The bytes of an object, which are those that were announced when they end. */
-async function* announcedChunks(store: Store, { hash, bytes }: FetchedObject): AsyncGenerator<Uint8Array> {
-  const chunks = await store.get(hash);
-  if (chunks === null) throw damaged(store.name, hash, 'is missing');
-  const digest = chunks.sha256 === null ? createHash('sha256') : null;
-  let received = 0;
-  for await (const chunk of untilSilent(chunks, store.name, hash)) {
-    received += chunk.length;
-    if (received > bytes) throw damaged(store.name, hash, `is longer than the announced ${bytes} bytes`);
-    digest?.update(chunk);
-    yield chunk;
-  }
-  if (received < bytes) throw damaged(store.name, hash, `has ${received} of ${bytes} bytes`);
-  if ((chunks.sha256 ?? digest?.digest('hex')) !== hash)
-    throw damaged(store.name, hash, 'has other bytes than announced');
 }
 
 /** An error of the store stays as it is. */
@@ -178,7 +159,7 @@ function notAnImage(store: Store, { hash }: FetchedObject, error: unknown): Lect
  */
 async function* untilSilent(
   chunks: AsyncIterable<Uint8Array>,
-  store: string,
+  store: Store,
   hash: string,
 ): AsyncGenerator<Uint8Array> {
   const wasStopped = stoppedHash === hash;
@@ -190,14 +171,6 @@ async function* untilSilent(
     stoppedHash = isSilent ? hash : null;
     throw isSilent && wasStopped ? damaged(store, hash, 'stops in the middle each time') : error;
   }
-}
-
-/** A damaged image is not quarantined, because the publisher sends the object again. */
-function damaged(store: string, hash: string, problem: string): LecternError {
-  return new LecternError(
-    'object-damaged',
-    `the image ${hash.slice(0, 12)} in the store ${store} ${problem}`,
-  );
 }
 
 /** Null if the missed changes are not announced or cannot be applied. The whole image is then fetched. */
