@@ -143,11 +143,12 @@ export const MATCHED_UNITS_MAX = 4096;
 export const ROW_BYTES_MAX: number = 4 * 1024 * MIB - 64 * KIB;
 /** Ordinals have 32 bits, and 0xFFFFFFFF means "none". */
 export const EVENTS_MAX = 0xfffffffe;
-/** Removed and added events, as a share of all events. Above this share, a whole build costs less than a patch. */
-export const PATCH_SHARE_MAX = 0.1;
-/** Replaces PATCH_SHARE_MAX after a whole load, when a build can begin at once: 1 % of 10,000,000 events are 150 MB of objects. */
+/**
+ * Removed and added events, as a share of all events, up to which a whole load patches the served image. Beyond it a
+ * build can begin at once, and needs no objects: 1 % of 10,000,000 events are 150 MB of them.
+ */
 export const BUILD_PATCH_SHARE_MAX = 0.01;
-/** Up to this many removed and added events are always patched, which takes milliseconds. */
+/** A whole load with up to this many removed and added events always patches, which takes milliseconds. */
 export const PATCH_EVENTS_MIN = 1000;
 
 /** Weeks of a term: two years. A pattern has one event in each at most. */

@@ -1,13 +1,7 @@
 /** How a change makes the next image: it copies what stays, and computes only what the changed events touch. */
 
 import { LecternError } from '../base/errors.js';
-import {
-  EVENTS_MAX,
-  INTERVALS_PER_TREE_MAX,
-  PATCH_EVENTS_MIN,
-  PATCH_SHARE_MAX,
-  ROW_BYTES_MAX,
-} from '../base/limits.js';
+import { EVENTS_MAX, INTERVALS_PER_TREE_MAX, ROW_BYTES_MAX } from '../base/limits.js';
 import type { NormalisedEvent, TimetableEvent } from '../base/model/event.js';
 import {
   INDEXED_FIELDS,
@@ -28,7 +22,6 @@ import { buildPostingLists, type CodeColumn, sharedCodeColumn } from '../base/st
 import { firstWhere, lowerBound } from '../base/structures/search.js';
 import { inOwnBuffers, scratch, shared } from '../base/structures/slabs.js';
 import { Splice, spliceDictionary } from '../base/structures/splice.js';
-import { SnapshotBuilder } from '../snapshot/builder.js';
 import { CODED_FIELDS, type CodedField, HIDDEN_FIELDS } from '../snapshot/columns.js';
 import {
   contentVersionOf,
@@ -96,19 +89,10 @@ export function editImage(base: SnapshotImage, given: EventEdit): EditedImage {
   const beganMs = performance.now();
   const edit = placeEdit(base, given);
   const { splice, events: came, went } = edit;
-  if (splice.isEmpty) {
-    return { image: { ...base, summary: { ...base.summary, ...timesOf(beganMs) } }, came, went };
-  }
-  if (
-    splice.removed.length + splice.inserted.length >
-    Math.max(PATCH_EVENTS_MIN, PATCH_SHARE_MAX * splice.before)
-  ) {
-    const image = rebuildImage(base, given);
-    const { id, events, slots, bytes, fields, span } = image.summary;
-    const built = { id, events, slots, bytes, fields, span, ...timesOf(beganMs) };
-    return { image: { ...image, summary: { ...base.summary, ...built } }, came, went };
-  }
-  return { image: spliceImage(base, edit, beganMs), came, went };
+  const image = splice.isEmpty
+    ? { ...base, summary: { ...base.summary, ...timesOf(beganMs) } }
+    : spliceImage(base, edit, beganMs);
+  return { image, came, went };
 }
 
 function spliceImage(base: SnapshotImage, edit: PlacedEdit, beganMs: number): SnapshotImage {
@@ -247,21 +231,6 @@ function recordOf(event: NormalisedEvent): TimetableEvent {
     kind === 'instant' ? formatInstant(event[name] as number) : event[name],
   ]);
   return Object.fromEntries(values) as TimetableEvent;
-}
-
-/** Builds the next image from all events, when splicing would cost more. */
-function rebuildImage(base: SnapshotImage, { came, went }: EventEdit): SnapshotImage {
-  const { identifiers } = base.summary;
-  const builder = new SnapshotBuilder({ identifiers, hashSeed: base.hashSeed });
-  const changed = new Set([...went, ...came.map(({ id }) => id)]);
-  let record = 0;
-  const eventAt = eventReader(base);
-  for (let ordinal = 0; ordinal < base.summary.events; ordinal++) {
-    const event = eventAt(ordinal);
-    if (!changed.has(event.id)) builder.add(event, { record: ++record });
-  }
-  for (const event of came) builder.add(event, { record: ++record });
-  return builder.finish();
 }
 
 /** Reads events of an image by ordinal, with the fields that no row shows. */

@@ -153,7 +153,7 @@ fastTest('a summary keeps the counts of rejected records', async (t) => {
   t.ok(kept.builtAtMs >= base.summary.builtAtMs);
 });
 
-fastTest('too many changes for a patch cause a whole build with equal bytes', async (t) => {
+fastTest('a change of most events equals a whole build, to the byte', async (t) => {
   const start = first(3000, { lecturerId: 'L', roomName: 'Aula' });
   const came = start.slice(1000, 2500).map((event) => ({ ...event, title: 'Other', roomName: null }));
   const image = edited(imageOf(start, 2), { came, went: eventIds(700) });
