@@ -18,8 +18,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/model/time.js';
 import type { Publication } from '../refresh/keeper.js';
 import type { ChannelState, Loader } from '../refresh/loader.js';
 import { IMAGE_FORMAT } from '../snapshot/image-layout.js';
-import { withinTime } from '../store/silent-reads.js';
-import { checkedChunks, type HashedObject, type Store, UnchangedSince } from '../store/store.js';
+import { checkedChunks, type HashedObject, type Store, UnchangedSince, withinTime } from '../store/store.js';
 import { ImageObjects, type ToAnnounce } from './image-objects.js';
 import type { Signer } from './keys.js';
 import {

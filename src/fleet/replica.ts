@@ -12,8 +12,7 @@ import { spawnTask, TaskThread } from '../refresh/thread/task-thread.js';
 import { IMAGE_FORMAT, type ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
 import { openStore } from '../store/open-store.js';
-import { withinTime } from '../store/silent-reads.js';
-import type { Store } from '../store/store.js';
+import { type Store, withinTime } from '../store/store.js';
 import { shownAddress } from '../store/store-address.js';
 import { PublicKeys } from './keys.js';
 import {

@@ -23,7 +23,6 @@ import {
   STORE_REVISIONS_LISTED_MAX,
   STORE_SILENT_MS_MAX,
 } from '../base/limits.js';
-import { silent } from './silent-reads.js';
 import {
   type IfMissing,
   NO_STORE,
@@ -31,6 +30,7 @@ import {
   type StoredBytes,
   type StoredObject,
   type StoredRecord,
+  silent,
   UNUSABLE,
 } from './store.js';
 

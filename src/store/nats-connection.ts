@@ -16,7 +16,7 @@ import {
   STORE_SILENT_MS_MAX,
 } from '../base/limits.js';
 import { monotonicMs } from '../base/model/clock.js';
-import { withinTime } from './silent-reads.js';
+import { withinTime } from './store.js';
 
 const loadClient = onFirstUse(() =>
   Promise.all([

@@ -5,7 +5,6 @@ import { LecternError } from '../base/errors.js';
 import { STORE_CHUNK_BYTES, STORE_RECORD_BYTES_MAX, STORE_SILENT_MS_MAX } from '../base/limits.js';
 import { monotonicMs } from '../base/model/clock.js';
 import { type NatsClient, NatsLink } from './nats-connection.js';
-import { stopSilent, withinTime } from './silent-reads.js';
 import {
   type IfMissing,
   NO_STORE,
@@ -13,8 +12,10 @@ import {
   type StoredBytes,
   type StoredObject,
   type StoredRecord,
+  stopSilent,
   UNUSABLE,
   UnchangedSince,
+  withinTime,
 } from './store.js';
 import type { NatsPlace } from './store-address.js';
 

@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { STORE_CHUNK_BYTES } from '../../src/base/limits.js';
 import { chunksOf, putStream } from '../../src/store/nats-store.js';
-import { stopSilent, withinTime } from '../../src/store/silent-reads.js';
+import { stopSilent, withinTime } from '../../src/store/store.js';
 import { timeForAFault } from '../waiting/until.js';
 
 const unavailable = { code: 'store-unavailable' };
