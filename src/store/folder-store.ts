@@ -32,6 +32,7 @@ import {
   type StoredRecord,
   silent,
   UNUSABLE,
+  unavailable,
 } from './store.js';
 
 /** Digits of a revision in a file name. */
@@ -405,9 +406,7 @@ export class FolderStore implements Store {
       if (this.#isPrivate) await this.#checkPrivate();
       return await work();
     } catch (cause) {
-      if (cause instanceof LecternError) throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new LecternError('store-unavailable', `the store ${this.name} failed: ${reason}`, { cause });
+      throw unavailable(this.name, cause);
     }
   }
 }

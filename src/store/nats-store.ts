@@ -15,6 +15,7 @@ import {
   stopSilent,
   UNUSABLE,
   UnchangedSince,
+  unavailable,
   withinTime,
 } from './store.js';
 import type { NatsPlace } from './store-address.js';
@@ -267,7 +268,7 @@ export class NatsStore implements Store {
       this.#mayMake = true;
       return found;
     } catch (error) {
-      if (!isMissing(error)) throw this.#unavailable(error);
+      if (!isMissing(error)) throw unavailable(this.name, error);
       if (!this.#mayMake) throw this.#withoutStore(error);
       return missing;
     }
@@ -283,7 +284,7 @@ export class NatsStore implements Store {
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
       lost = this.#lostStream(error);
-      if (lost === null && !isMissing(error)) throw this.#unavailable(error);
+      if (lost === null && !isMissing(error)) throw unavailable(this.name, error);
       if (!this.#mayMake) throw this.#withoutStore(error);
     }
     try {
@@ -291,7 +292,7 @@ export class NatsStore implements Store {
       return await work(client);
     } catch (error) {
       if (codeOf(error) === WRONG_LAST_SEQUENCE) throw error;
-      throw this.#unavailable(error);
+      throw unavailable(this.name, error);
     }
   }
 
@@ -313,19 +314,13 @@ export class NatsStore implements Store {
     try {
       return await this.#inTime(this.#link.open());
     } catch (error) {
-      throw this.#unavailable(error);
+      throw unavailable(this.name, error);
     }
   }
 
   #withoutStore(error: unknown): LecternError {
     const isCertain = codeOf(error) === STREAM_NOT_FOUND;
-    return this.#unavailable(isCertain ? new Error(NO_STORE, { cause: error }) : error);
-  }
-
-  #unavailable(cause: unknown): LecternError {
-    if (cause instanceof LecternError) return cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return new LecternError('store-unavailable', `the store ${this.name} failed: ${reason}`, { cause });
+    return unavailable(this.name, isCertain ? new Error(NO_STORE, { cause: error }) : error);
   }
 }
 
@@ -390,7 +385,7 @@ export async function putStream(
   let isSilent = (): void => {};
   const silence = new Promise<never>((_, reject) => {
     isSilent = () => {
-      failure = new LecternError('store-unavailable', `the store ${name} failed: it accepts no more bytes`);
+      failure = unavailable(name, new Error('it accepts no more bytes'));
       reject(failure);
     };
   });

@@ -176,9 +176,7 @@ export async function* stopSilent(
       yield result.value;
     }
   } catch (cause) {
-    if (cause instanceof LecternError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new LecternError('store-unavailable', `the store ${name} failed: ${reason}`, { cause });
+    throw unavailable(name, cause);
   } finally {
     // The end of the iterator is not awaited, because it may hang like the read itself.
     if (!ended) void iterator.return?.().catch(() => {});
@@ -201,8 +199,15 @@ export async function withinTime<T>(
     return await inTime(promise, msMax, () => silent(name, msMax), onLate, closing);
   } catch (error) {
     if (!closing?.aborted || error !== closing.reason) throw error;
-    throw new LecternError('store-unavailable', `the store ${name} failed: it is closed`);
+    throw unavailable(name, new Error('it is closed'));
   }
+}
+
+/** An error of the store itself; a LecternError stays as it is. */
+export function unavailable(name: string, cause: unknown): LecternError {
+  if (cause instanceof LecternError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new LecternError('store-unavailable', `the store ${name} failed: ${reason}`, { cause });
 }
 
 export function silent(name: string, msMax: number): LecternError {
