@@ -1,3 +1,7 @@
+/**
+ * What an authenticator remembers of a token. Inside, because answers do not show whether a token was verified
+ * again.
+ */
 import { test } from 'tap';
 import { Authenticator } from '../../src/auth/authenticator.js';
 import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';

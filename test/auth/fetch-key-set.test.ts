@@ -1,3 +1,4 @@
+/** One GET of a key set. Inside, because the service repeats a failed one only after its cooldown. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';

@@ -1,3 +1,4 @@
+/** Identities from claims and enrolments. Inside, because each case would need a token and a service of its own. */
 import { test } from 'tap';
 import {
   createClaimTable,

@@ -1,3 +1,4 @@
+/** Key sets and secrets, as they are read. Inside, because each case would need a service of its own. */
 import { createHmac, generateKeyPairSync, webcrypto } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

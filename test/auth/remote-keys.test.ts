@@ -1,3 +1,4 @@
+/** When a key set is fetched again. Inside, because it turns the clock, the chance and the timers. */
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'tap';
 import { RemoteKeys } from '../../src/auth/remote-keys.js';

@@ -1,3 +1,4 @@
+/** The bounds of remembered tokens. Inside, because it turns the clock. */
 import { test } from 'tap';
 import { TokenCache } from '../../src/auth/token-cache.js';
 

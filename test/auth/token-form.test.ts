@@ -1,3 +1,4 @@
+/** The form of a token. Inside, because it tries every spelling of the last characters. */
 import { test } from 'tap';
 import { TOKEN_BYTES_MAX } from '../../src/base/limits.js';
 import { type Reply, serve, setUp, token } from '../http/harness.js';

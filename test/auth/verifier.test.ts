@@ -1,3 +1,4 @@
+/** Verification of tokens. Inside, because it turns the clock, and answers give fewer reasons. */
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { test } from 'tap';
 import { createDevelopmentIssuer } from '../../src/auth/development-issuer.js';

@@ -1,3 +1,4 @@
+/** Edits of an image, compared with whole builds. Inside, because it compares bytes. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,3 +1,6 @@
+/**
+ * The difference of a whole load from the served image. Inside, because answers do not show how an image was made.
+ */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

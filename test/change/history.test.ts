@@ -1,3 +1,7 @@
+/**
+ * Differences since past snapshots, compared with the oracle. Inside, because its bounds are thousands of
+ * publications.
+ */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { test } from 'tap';

@@ -1,3 +1,4 @@
+/** What a publisher deletes from a store, and when. Inside, because it turns the clock by days. */
 import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';

@@ -1,3 +1,7 @@
+/**
+ * Stores that are damaged, restored or emptied. Inside for the order that one replica has seen, which has no other
+ * witness.
+ */
 import { test } from 'tap';
 import { SeenOrder } from '../../src/fleet/replica.js';
 import { MemorySource } from '../refresh/built.js';

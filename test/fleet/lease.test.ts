@@ -1,3 +1,4 @@
+/** Which publisher leads. Inside, because it turns the clock of each. */
 import { join } from 'node:path';
 import { test } from 'tap';
 import { LEASE_MS_MAX } from '../../src/base/limits.js';

@@ -1,3 +1,4 @@
+/** When a publisher reads a stored image again. Inside, because it turns the clock. */
 import { createHash } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

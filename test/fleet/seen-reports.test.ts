@@ -1,3 +1,4 @@
+/** Which replicas count as live. Inside, because it turns the clock. */
 import { join } from 'node:path';
 import { test } from 'tap';
 import { REPLICA_GONE_MS, REPORTS_MAX } from '../../src/base/limits.js';

@@ -1,3 +1,4 @@
+/** Which images the gate refuses. Inside, because each case would need two loads. */
 import { test } from 'tap';
 import { resolveOptions } from '../../src/options/resolve.js';
 import { type Gate, type GateOptions, judge, type RefusalCode } from '../../src/refresh/gate.js';

@@ -1,3 +1,4 @@
+/** The memory that is left for a load. Inside, because it reads made-up files of the system. */
 import { join } from 'node:path';
 import { test } from 'tap';
 import { Loader } from '../../src/refresh/loader.js';

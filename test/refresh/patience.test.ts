@@ -1,3 +1,4 @@
+/** How long a load may take. Inside, because it would wait for whole intervals. */
 import { test } from 'tap';
 import { Patience, withTimeLimits } from '../../src/refresh/patience.js';
 import type { SourceSpec } from '../../src/source/spec.js';

@@ -1,3 +1,4 @@
+/** One refresh at a time. Inside, because the test decides when each ends. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'tap';
 import { Refresher, type RefreshOutcome } from '../../src/refresh/refresher.js';

@@ -1,3 +1,4 @@
+/** When recurring events are expanded again. Inside, because it turns the clock to midnight. */
 import { test } from 'tap';
 import type { ReadRules } from '../../src/base/model/read-rules.js';
 import { renewalMs } from '../../src/refresh/keeper.js';

@@ -1,3 +1,4 @@
+/** The pause before the next load. Inside, because pauses last minutes. */
 import { test } from 'tap';
 import { pauseMs } from '../../src/refresh/refresher.js';
 

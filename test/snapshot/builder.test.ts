@@ -1,3 +1,4 @@
+/** What an image consists of. Inside, because it looks at the arrays. */
 import { test } from 'tap';
 import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { SnapshotBuilder } from '../../src/snapshot/builder.js';

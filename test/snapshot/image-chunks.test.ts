@@ -1,3 +1,4 @@
+/** An image from chunks of any length. Inside, because stores choose the lengths themselves. */
 import { test } from 'tap';
 import type { SnapshotImage } from '../../src/snapshot/image.js';
 import { imageOfChunks, imagePieces } from '../../src/snapshot/image-layout.js';

@@ -1,3 +1,4 @@
+/** Image files that are damaged, foreign or cut. Inside, because it flips every byte. */
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,

@@ -1,3 +1,4 @@
+/** Names in records that are no fields. Inside for the bounds of the counter. */
 import { test } from 'tap';
 import { UNSERVED_FIELDS_KEPT_MAX, UNSERVED_NAME_UNITS_MAX } from '../../src/base/limits.js';
 import { FIELDS } from '../../src/base/model/fields.js';

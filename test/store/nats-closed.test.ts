@@ -1,3 +1,4 @@
+/** Stores in NATS whose server stops, hangs or loses data. Inside, because only a store shows its sockets. */
 import { once } from 'node:events';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';

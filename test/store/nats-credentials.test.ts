@@ -1,3 +1,4 @@
+/** Credentials and certificates of NATS. Inside, because a store needs no publisher for them. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

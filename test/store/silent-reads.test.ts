@@ -1,3 +1,4 @@
+/** Transfers that fall silent. Inside, because no server stops at a given byte. */
 import { test } from 'tap';
 import { STORE_CHUNK_BYTES } from '../../src/base/limits.js';
 import { chunksOf, putStream } from '../../src/store/nats-store.js';

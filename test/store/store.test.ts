@@ -1,3 +1,4 @@
+/** What every store promises. Inside, because publishers and replicas use only a part of it. */
 import { mkdirSync, promises, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join, resolve } from 'node:path';

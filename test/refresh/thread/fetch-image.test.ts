@@ -1,3 +1,4 @@
+/** How an image comes from a store. Inside, because it makes stores that no publisher would leave. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'tap';

@@ -1,3 +1,4 @@
+/** A thread that is kept for several tasks. Inside, because answers do not show which thread made them. */
 import { test } from 'tap';
 import { recordChunks } from '../../../src/refresh/thread/record-chunks.js';
 import type { FetchTask, LoadDone, PatchTask } from '../../../src/refresh/thread/task-messages.js';

@@ -1,3 +1,4 @@
+/** The priority of threads. Inside, because it needs a thread that does nothing else. */
 import { readlinkSync } from 'node:fs';
 import { constants, getPriority } from 'node:os';
 import { test } from 'tap';

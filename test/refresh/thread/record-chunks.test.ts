@@ -1,3 +1,4 @@
+/** Records of a program as chunks of text. Inside, because chunks end by time. */
 import { test } from 'tap';
 import { recordChunks } from '../../../src/refresh/thread/record-chunks.js';
 import type { Records } from '../../../src/source/memory-source.js';

@@ -1,3 +1,4 @@
+/** Tasks of threads, and how they end. Inside, because it aborts them at each step. */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** How V8 learns of shared memory. Inside, because it counts the memory of its own process. */
 import { type Test, test } from 'tap';
 import { SNAPSHOT_WEIGHT_BYTES_MAX } from '../../../src/base/limits.js';
 import { COLLECTION_BYTES, countAsTaken, Weight } from '../../../src/refresh/thread/weight.js';
