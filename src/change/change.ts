@@ -207,7 +207,7 @@ const FRAME_BYTES = 8;
  * ```
  * 4 bytes   length of the content, little endian
  * 4 bytes   CRC-32 of the content
- * content   MessagePack: format, ids, sequence, counts, the earlier rows, edit, version of the source
+ * content   MessagePack: format, the change, version of the source
  * ```
  *
  * @param sourceVersion of the source after the changes, for a file; null if there is none
@@ -216,33 +216,24 @@ export function encodeChanges(changes: readonly Change[], sourceVersion: string 
   return Buffer.concat(changes.map((change) => encodeChange(change, sourceVersion)));
 }
 
-function encodeChange(
-  { from, to, sequence, added, changed, removed, earlier, edit }: Change,
-  sourceVersion: string | null,
-): Buffer {
-  const rows =
-    earlier &&
-    ([
-      ...[earlier.ids, earlier.idStart, earlier.digests].map(bufferOf),
-      earlier.rows && [earlier.rows.bytes, earlier.rows.start].map(bufferOf),
-    ] as unknown as PackedChange[7]);
-  const values = [
-    FORMAT,
-    from,
-    to,
-    sequence,
-    added,
-    changed,
-    removed,
-    rows,
-    edit && bufferOf(edit),
-    sourceVersion,
-  ] as const;
-  const content = pack(values satisfies PackedChange);
+function encodeChange(change: Change, sourceVersion: string | null): Buffer {
+  const { earlier, edit } = change;
+  const packed = { ...change, earlier: earlier && packedRows(earlier), edit: edit && bufferOf(edit) };
+  const content = pack([FORMAT, packed, sourceVersion] satisfies PackedChange);
   const frame = Buffer.alloc(FRAME_BYTES);
   frame.writeUInt32LE(content.length, 0);
   frame.writeUInt32LE(crc32(content), 4);
   return Buffer.concat([frame, content]);
+}
+
+/** As bytes, because MessagePack has no other typed arrays. */
+function packedRows({ ids, idStart, digests, rows }: EarlierRows): PackedRows {
+  return {
+    ids: bufferOf(ids),
+    idStart: bufferOf(idStart),
+    digests: bufferOf(digests),
+    rows: rows && { bytes: bufferOf(rows.bytes), start: bufferOf(rows.start) },
+  };
 }
 
 /** @throws Error for bytes that are not changes */
@@ -274,7 +265,7 @@ export function decodeWholeChanges(bytes: Uint8Array): {
     if (end > source.length || crc32(content) !== source.readUInt32LE(at + 4)) break;
     const values = unpack(content) as PackedChange;
     changes.push(changeOf(values));
-    sourceVersion = values[9];
+    sourceVersion = values[2];
     at = end;
   }
   return { changes, byteLength: at, sourceVersion };
@@ -282,54 +273,27 @@ export function decodeWholeChanges(bytes: Uint8Array): {
 
 type PackedChange = readonly [
   format: number,
-  from: string,
-  to: string,
-  sequence: number,
-  added: number,
-  changed: number,
-  removed: number,
-  earlier:
-    | readonly [
-        ids: Uint8Array,
-        idStart: Uint8Array,
-        digests: Uint8Array,
-        rows: readonly [bytes: Uint8Array, start: Uint8Array] | null,
-      ]
-    | null,
-  edit: Uint8Array | null,
+  change: Omit<Change, 'earlier'> & { readonly earlier: PackedRows | null },
   sourceVersion: string | null,
 ];
 
-function changeOf([
-  format,
-  from,
-  to,
-  sequence,
-  added,
-  changed,
-  removed,
-  earlier,
-  edit,
-]: PackedChange): Change {
-  if (format !== FORMAT)
-    throw new Error(`a change has format ${format}; this version of Lectern reads ${FORMAT}`);
-  const counts = { added, changed, removed };
-  return {
-    from,
-    to,
-    sequence,
-    ...counts,
-    earlier: earlier && earlierOf(earlier),
-    edit: edit && sharedCopy(edit),
-  };
+interface PackedRows extends Pick<EarlierRows, 'ids' | 'digests'> {
+  readonly idStart: Uint8Array;
+  readonly rows: { readonly bytes: Uint8Array; readonly start: Uint8Array } | null;
 }
 
-function earlierOf([ids, idStart, digests, rows]: PackedChange[7] & {}): EarlierRows {
+function changeOf([format, { earlier, edit, ...change }]: PackedChange): Change {
+  if (format !== FORMAT)
+    throw new Error(`a change has format ${format}; this version of Lectern reads ${FORMAT}`);
+  return { ...change, earlier: earlier && earlierOf(earlier), edit: edit && sharedCopy(edit) };
+}
+
+function earlierOf({ ids, idStart, digests, rows }: PackedRows): EarlierRows {
   return {
     ids: sharedCopy(ids),
     idStart: placesIn(idStart),
     digests: sharedCopy(digests),
-    rows: rows && { bytes: sharedCopy(rows[0]), start: placesIn(rows[1]) },
+    rows: rows && { bytes: sharedCopy(rows.bytes), start: placesIn(rows.start) },
   };
 }
 
