@@ -95,10 +95,6 @@ export class SnapshotBuilder {
     return this.#ids.size;
   }
 
-  get faultyCount(): number {
-    return this.#rejected - (this.#rejectedByCode.overridden ?? 0);
-  }
-
   /** Bytes in typed arrays: ids, two times and a code per field. */
   get heldBytes(): number {
     let bytes = this.#ids.heldBytes + this.#ids.size * 16 + this.#modified.length * 4;

@@ -138,11 +138,6 @@ export class Snapshot {
     return this.namesOf(name).nameOf(code);
   }
 
-  /** The display name of a canonical value; null if it has none or no event has the value. */
-  nameOfValue(name: NamedFieldName, value: string): string | null {
-    return this.nameOf(name, this.field(name).dictionary.codeOf(value));
-  }
-
   /** The first ordinal of a slot; for the slot after the last, the number of events. */
   firstOrdinal(slot: number): number {
     return this.#slots.first[slot]!;
