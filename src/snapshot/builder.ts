@@ -120,19 +120,11 @@ export class SnapshotBuilder {
       this.reject(this.#duplicate(event.id, known, position));
       return;
     }
-    this.#addId(hash, this.#idView, 0, length, position.source);
-    this.#timeMs.push(event.time);
-    this.#endTimeMs.push(event.endTime);
-    for (let n = 0; n < FULL_COLUMNS; n++) {
-      const { name, dictionary, codes } = this.columns[n]!;
-      codes.push(dictionary.intern(event[name] ?? null));
-    }
-    for (let n = FULL_COLUMNS; n < this.columns.length; n++) {
-      const { name, dictionary } = this.columns[n]!;
-      const value = event[name] ?? null;
-      if (value !== null) this.#addName(n, dictionary.intern(value));
-    }
-    this.#addModified(event.modified ?? null);
+    const codes = Uint32Array.from(this.columns, ({ name, dictionary }) =>
+      dictionary.intern(event[name] ?? null),
+    );
+    const times = Float64Array.of(event.time, event.endTime, event.modified ?? Number.NaN);
+    this.addCoded(hash, this.#idView, 0, length, times, codes, position.source);
   }
 
   /** @param hash of the id, UTF-8 at [from, to) of the view */
@@ -154,24 +146,16 @@ export class SnapshotBuilder {
     this.#timeMs.push(times[0]!);
     this.#endTimeMs.push(times[1]!);
     for (let n = 0; n < FULL_COLUMNS; n++) this.columns[n]!.codes.push(codes[n]!);
+    // The other columns are filled up to the event just added only if it has a value.
     for (let n = FULL_COLUMNS; n < codes.length; n++) {
-      if (codes[n] !== NO_CODE) this.#addName(n, codes[n]!);
+      if (codes[n] === NO_CODE) continue;
+      this.columns[n]!.padTo(this.#ids.size - 1);
+      this.columns[n]!.codes.push(codes[n]!);
     }
-    this.#addModified(times[2]!);
-  }
-
-  #addModified(modifiedMs: number | null): void {
-    const seconds = revisionSeconds(modifiedMs);
+    const seconds = revisionSeconds(times[2]!);
     if (seconds === 0) return;
     while (this.#modified.length < this.#ids.size - 1) this.#modified.push(0);
     this.#modified.push(seconds);
-  }
-
-  /** Adds a name to the event just added. */
-  #addName(n: number, code: number): void {
-    const column = this.columns[n]!;
-    column.padTo(this.#ids.size - 1);
-    column.codes.push(code);
   }
 
   #addId(hash: number, view: DataView, from: number, to: number, source: string | undefined): void {
