@@ -2,15 +2,12 @@
 
 import { BUILD_PATCH_SHARE_MAX, PATCH_EVENTS_MIN } from '../base/limits.js';
 import type { NormalisedEvent } from '../base/model/event.js';
-import { isPlainJsonText } from '../base/model/text.js';
-import { type ByteStrings, isSame, viewOf } from '../base/structures/byte-strings.js';
 import { NO_CODE } from '../base/structures/dictionary.js';
-import { findInHashIndex } from '../base/structures/hash-index.js';
 import type { SnapshotBuilder } from '../snapshot/builder.js';
 import type { ArrivedEvents, Column } from '../snapshot/columns.js';
 import { type ColumnImage, columnsOf, type SnapshotImage } from '../snapshot/image.js';
-import { ID_OFFSET, Rows } from '../snapshot/rows.js';
-import { compareKeys, type EventKey, type Snapshot } from '../snapshot/snapshot.js';
+import { Rows } from '../snapshot/rows.js';
+import { compareKeys, type EventKey, Snapshot } from '../snapshot/snapshot.js';
 import type { ReadingNotes } from '../snapshot/summary.js';
 import { type EditedImage, editImage, slotsOfEvents } from './apply.js';
 import {
@@ -98,8 +95,6 @@ export function changeOfEdit(
   };
 }
 
-const QUOTE = 0x22;
-
 /**
  * Gives the result of `builder.finish(notes)`, byte for byte, by patching an image from which few events
  * differ. Null if many events differ; then the builder can still finish.
@@ -132,14 +127,14 @@ export function differingEvents(base: SnapshotImage, arrived: ArrivedEvents): Ev
   if (Math.abs(ids.size - eventsBefore) > editsMax) return null;
   const slotOf = slotsOfEvents(base.slots);
   const { startMs, endMs } = base.slots;
-  const ordinalOf = idFinder(base, ids);
+  const find = new Snapshot(base).ordinalsOf(Buffer.from(ids.bytes.buffer, 0, ids.byteLength));
   const comparisons = comparisonsOf(base, arrived.columns);
   const isThere = new Uint8Array(eventsBefore);
   const came: number[] = [];
   let found = 0;
   let edits = 0;
   for (let arrival = 0; arrival < ids.size; arrival++) {
-    const ordinal = ordinalOf(arrival);
+    const ordinal = find(ids.startOf(arrival), ids.startOf(arrival + 1), ids.hashOf(arrival));
     if (ordinal !== -1) {
       isThere[ordinal] = 1;
       found++;
@@ -155,27 +150,6 @@ export function differingEvents(base: SnapshotImage, arrived: ArrivedEvents): Ev
   return {
     came: came.map((arrival) => eventOf(arrived, arrival)),
     went: found === eventsBefore ? [] : idsWithout(base, isThere),
-  };
-}
-
-/** Finds the event of an image that has the id of an arrived event; -1 if there is none. */
-function idFinder({ ids: index, rows }: SnapshotImage, ids: ByteStrings): (arrival: number) => number {
-  const { bytes, start } = rows;
-  const view = viewOf(bytes);
-  const all = new Rows(rows);
-  return (arrival) => {
-    const from = ids.startOf(arrival);
-    const to = ids.startOf(arrival + 1);
-    const length = to - from;
-    if (!isPlainJsonText(ids.bytes, from, to)) {
-      const text = Buffer.from(JSON.stringify(ids.textOf(arrival)).slice(1, -1), 'utf8');
-      return findInHashIndex(index, ids.hashOf(arrival), (ordinal) => all.hasId(ordinal, text));
-    }
-    return findInHashIndex(index, ids.hashOf(arrival), (ordinal) => {
-      const at = start[ordinal]! + ID_OFFSET;
-      if (at + length >= start[ordinal + 1]! || bytes[at + length] !== QUOTE) return false;
-      return isSame(view, at, ids.view, from, length);
-    });
   };
 }
 

@@ -4,7 +4,7 @@ import type { TimetableEvent } from '../base/model/event.js';
 import { OUTPUT_FIELDS } from '../base/model/fields.js';
 import { EVENT_SCHEMA } from '../base/model/schemas.js';
 import { formatInstant } from '../base/model/time.js';
-import { viewOf } from '../base/structures/byte-strings.js';
+import { isSame, viewOf } from '../base/structures/byte-strings.js';
 import type { RowsImage } from './image.js';
 
 const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
@@ -57,7 +57,7 @@ export const PACKED_ROW_FRAME_BYTES: number = OUTPUT_FIELDS.reduce(
   1,
 );
 
-export const ID_OFFSET: number = '{"id":"'.length;
+const ID_OFFSET: number = '{"id":"'.length;
 
 /** Bytes of a line of the processor's caches, on x86 and most ARM processors. */
 const CACHE_LINE_BYTES = 64;
@@ -116,15 +116,15 @@ export class Rows {
   hasSameId(ordinal: number, other: Rows, otherOrdinal: number): boolean {
     const from = other.start[otherOrdinal]! + ID_OFFSET;
     const end = other.bytes.indexOf(QUOTE, from);
-    return other.bytes[end - 1] !== BACKSLASH && this.hasId(ordinal, other.bytes, from, end);
+    return other.bytes[end - 1] !== BACKSLASH && this.hasId(ordinal, other.view, from, end);
   }
 
   /** @param text the id as in JSON, without quotes */
-  hasId(ordinal: number, text: Uint8Array, textFrom = 0, textEnd: number = text.length): boolean {
+  hasId(ordinal: number, text: DataView, textFrom: number, textEnd: number): boolean {
     const from = this.start[ordinal]! + ID_OFFSET;
-    const end = from + textEnd - textFrom;
-    if (end >= this.start[ordinal + 1]!) return false;
-    return this.bytes[end] === QUOTE && this.bytes.compare(text, textFrom, textEnd, from, end) === 0;
+    const length = textEnd - textFrom;
+    if (from + length >= this.start[ordinal + 1]! || this.bytes[from + length] !== QUOTE) return false;
+    return isSame(this.view, from, text, textFrom, length);
   }
 
   /** The first characters of an id. @param length at most the bytes of a row */

@@ -288,14 +288,15 @@ export class Snapshot {
   }
 
   /** Returns a function that finds the event whose id is a range of these UTF-8 bytes, and -1 for an unknown id. */
-  ordinalsOf(ids: Buffer): (from?: number, end?: number) => number {
+  ordinalsOf(ids: Buffer): (from?: number, end?: number, hash?: number) => number {
     const view = viewOf(ids);
-    return (from = 0, end = ids.length) => {
-      const hash = this.#hash.bytes(view, from, end);
-      const isPlain = isPlainJsonText(ids, from, end);
-      const text = isPlain ? ids : Buffer.from(JSON.stringify(ids.toString('utf8', from, end)).slice(1, -1));
-      const [first, last] = isPlain ? [from, end] : [0, text.length];
-      return findInHashIndex(this.#ids, hash, (ordinal) => this.rows.hasId(ordinal, text, first, last));
+    return (from = 0, end = ids.length, hash = this.#hash.bytes(view, from, end)) => {
+      if (isPlainJsonText(ids, from, end))
+        return findInHashIndex(this.#ids, hash, (ordinal) => this.rows.hasId(ordinal, view, from, end));
+      const text = viewOf(Buffer.from(JSON.stringify(ids.toString('utf8', from, end)).slice(1, -1)));
+      return findInHashIndex(this.#ids, hash, (ordinal) =>
+        this.rows.hasId(ordinal, text, 0, text.byteLength),
+      );
     };
   }
 }
