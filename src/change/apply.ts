@@ -22,7 +22,7 @@ import { buildPostingLists, type CodeColumn, sharedCodeColumn } from '../base/st
 import { firstWhere, lowerBound } from '../base/structures/search.js';
 import { inOwnBuffers, scratch, shared } from '../base/structures/slabs.js';
 import { Splice, spliceDictionary } from '../base/structures/splice.js';
-import { CODED_FIELDS, type CodedField, HIDDEN_FIELDS } from '../snapshot/columns.js';
+import { CODED_FIELDS, type CodedField, HIDDEN_FIELDS, spanOf } from '../snapshot/columns.js';
 import {
   contentVersionOf,
   DAY_DIGEST_BYTES,
@@ -293,11 +293,6 @@ function usesAfter(
     for (const value of valuesOf(edit, name)) if (value !== null) events++;
     return { name, values: after[name]!.dictionary.start.length - 1, events };
   });
-}
-
-function spanOf({ startMs, endMs }: SlotsImage): SnapshotSummary['span'] {
-  if (startMs.length === 0) return null;
-  return { startMs: startMs[0]!, endMs: endMs.reduce((max, end) => Math.max(max, end)) };
 }
 
 type CellValues = readonly (string | null)[];

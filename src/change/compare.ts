@@ -38,16 +38,20 @@ export function compare(before: Snapshot, after: Snapshot, entriesMax: number): 
     earlier.push(b === -1 ? [after.rows.idOf(a), null] : [before.rows.idOf(b), rowDigest(before, b)]);
   };
   after.mergeWith(before, tell, () => {});
-  return {
-    from: before.summary.id,
-    to: after.summary.id,
-    sequence: 0,
-    added,
-    removed,
-    changed,
-    earlier: added + removed + changed <= entriesMax ? earlierRowsOf(before, earlier) : null,
+  const isKept = added + removed + changed <= entriesMax;
+  return changeBetween(before, after, {
+    ...{ added, removed, changed },
+    earlier: isKept ? earlierRowsOf(before, earlier) : null,
     edit: null,
-  };
+  });
+}
+
+function changeBetween(
+  before: Snapshot,
+  after: Snapshot,
+  more: Omit<Change, 'from' | 'to' | 'sequence'>,
+): Change {
+  return { from: before.summary.id, to: after.summary.id, sequence: 0, ...more };
 }
 
 /**
@@ -77,22 +81,13 @@ export function changeOfEdit(
       differing.push({ key: before.keyOf(b), row: [id, rowDigest(before, b)] });
     }
   }
-  const isKept = differing.length + hidden.length <= entriesMax;
-  if (isKept) differing.sort((x, y) => compareKeys(x.key, y.key));
-  return {
-    from: before.summary.id,
-    to: after.summary.id,
-    sequence: 0,
-    ...counts,
-    earlier: isKept
-      ? earlierRowsOf(
-          before,
-          differing.map(({ row }) => row),
-          hidden,
-        )
-      : null,
-    edit: isKept ? packEdit({ summary: after.summary, came, went }) : null,
-  };
+  if (differing.length + hidden.length > entriesMax)
+    return changeBetween(before, after, { ...counts, earlier: null, edit: null });
+  differing.sort((x, y) => compareKeys(x.key, y.key));
+  const rows = differing.map(({ row }) => row);
+  const earlier = earlierRowsOf(before, rows, hidden);
+  const edit = packEdit({ summary: after.summary, came, went });
+  return changeBetween(before, after, { ...counts, earlier, edit });
 }
 
 /**

@@ -33,6 +33,7 @@ import {
   longestOf,
   type OrderedEvents,
   orderEvents,
+  spanOf,
 } from './columns.js';
 import { contentVersionOf, digestDays } from './content-version.js';
 import { buildNames } from './display-names.js';
@@ -265,10 +266,7 @@ export class SnapshotBuilder {
         fields: uses,
         ...more,
         modifiedMs: more.builtAtMs,
-        span:
-          order.length === 0
-            ? null
-            : { startMs: slots.startMs[0]!, endMs: slots.endMs.reduce((max, endMs) => Math.max(max, endMs)) },
+        span: spanOf(slots),
       },
     };
   }

@@ -10,7 +10,7 @@ import { scratch, shared } from '../base/structures/slabs.js';
 import { TextMemo } from '../base/structures/text-memo.js';
 import type { SlotsImage } from './image.js';
 import { jsonByteLength } from './rows.js';
-import type { FieldUse } from './summary.js';
+import type { FieldUse, SnapshotSummary } from './summary.js';
 
 export type CodedField = Field & { readonly name: Exclude<FieldName, RequiredFieldName | 'modified'> };
 export const CODED_FIELDS = FIELDS.filter(
@@ -193,4 +193,10 @@ export function pickInto<Values extends Uint8Array | Uint32Array | Float64Array>
 ): Values {
   for (let i = 0; i < places.length; i++) into[i] = values[places[i]!]!;
   return into;
+}
+
+/** From the first start to the last end. */
+export function spanOf({ startMs, endMs }: Pick<SlotsImage, 'startMs' | 'endMs'>): SnapshotSummary['span'] {
+  if (startMs.length === 0) return null;
+  return { startMs: startMs[0]!, endMs: endMs.reduce((max, end) => Math.max(max, end)) };
 }
