@@ -1,7 +1,6 @@
 /** How a change makes the next image: it copies what stays, and computes only what the changed events touch. */
 
-import { LecternError } from '../base/errors.js';
-import { EVENTS_MAX, INTERVALS_PER_TREE_MAX, ROW_BYTES_MAX } from '../base/limits.js';
+import { INTERVALS_PER_TREE_MAX } from '../base/limits.js';
 import type { NormalisedEvent, TimetableEvent } from '../base/model/event.js';
 import {
   INDEXED_FIELDS,
@@ -42,7 +41,13 @@ import {
   type SlotsImage,
   type SnapshotImage,
 } from '../snapshot/image.js';
-import { PACKED_ROW_FRAME_BYTES, packedByteLength, Rows, serialiseEvent } from '../snapshot/rows.js';
+import {
+  checkSize,
+  PACKED_ROW_FRAME_BYTES,
+  packedByteLength,
+  Rows,
+  serialiseEvent,
+} from '../snapshot/rows.js';
 import { Snapshot } from '../snapshot/snapshot.js';
 import type { FieldUse, SnapshotSummary } from '../snapshot/summary.js';
 import { patchClusters } from './apply-clusters.js';
@@ -184,9 +189,7 @@ function placeEdit(base: SnapshotImage, { came, went }: EventEdit): PlacedEdit {
     removed.sort((a, b) => a - b),
     places,
   );
-  if (splice.after > EVENTS_MAX) {
-    throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
-  }
+  checkSize(splice.after);
   const rows = changed.map(({ row }) => row);
   return { splice, events: changed.map(({ event }) => event), rows, went: known };
 }
@@ -463,12 +466,7 @@ const PACKED_INSTANT_BYTES = packedByteLength(formatInstant(0));
 function patchRows(rows: RowsImage, { splice, events, rows: texts }: PlacedEdit): RowsImage {
   const lengths = texts.map(({ length }) => length);
   const bytesAfter = lengthAfter(rows.start, splice.removed, lengths);
-  if (bytesAfter > ROW_BYTES_MAX) {
-    throw new LecternError(
-      'source-too-large',
-      `the ${splice.after} events take ${bytesAfter} bytes as JSON; one snapshot holds at most ${ROW_BYTES_MAX}`,
-    );
-  }
+  checkSize(splice.after, bytesAfter);
   const start = splice.starts(rows.start, lengths);
   const packedStart = splice.starts(rows.packedStart, events.map(packedLength));
   const bytes = shared.uint8(Math.max('[]'.length, bytesAfter));

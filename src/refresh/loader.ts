@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LecternError } from '../base/errors.js';
+import { cannotRead, LecternError } from '../base/errors.js';
 import type { KeptFile } from '../base/files/kept-files.js';
 import {
   LOAD_BASE_BYTES,
@@ -187,7 +187,7 @@ export class Loader {
       // load begins.
       const seconds = Math.round((Date.now() - this.#stuckSinceMs) / 1000);
       const problem = `the file system does not respond: a load abandoned ${seconds} s ago still waits for it`;
-      throw new LecternError('source-unreadable', `cannot read ${this.name}: ${problem}`);
+      throw cannotRead(this.name, problem);
     }
     const memoryBytesMax = request.bounds.memoryBytesMax ?? memoryForLoad();
     if (memoryBytesMax < LOAD_BASE_BYTES) return refusedWith(memoryBytesMax);

@@ -1,6 +1,4 @@
-import { LecternError } from '../base/errors.js';
 import {
-  EVENTS_MAX,
   INTERVALS_PER_TREE_MAX,
   OVERRIDES_KEPT_MAX,
   REJECTION_SAMPLES,
@@ -44,7 +42,7 @@ import {
   revisionSeconds,
   type SnapshotImage,
 } from './image.js';
-import { ROW_FRAME_BYTES } from './rows.js';
+import { checkSize, ROW_FRAME_BYTES } from './rows.js';
 import { NO_AMBIGUOUS_TIMES, type ReadingNotes, type RecordCounts, type SnapshotSummary } from './summary.js';
 import { UnservedFieldCounter } from './unserved-fields.js';
 import { writeRows } from './write-rows.js';
@@ -163,9 +161,7 @@ export class SnapshotBuilder {
     if (this.#sources.length === 0 || this.#sources.at(-1)?.name !== source) {
       this.#sources.push({ name: source, start: this.#ids.size });
     }
-    if (this.#ids.size >= EVENTS_MAX) {
-      throw new LecternError('source-too-large', `one snapshot holds at most ${EVENTS_MAX} events`);
-    }
+    checkSize(this.#ids.size + 1);
     this.#ids.add(hash, view, from, to);
   }
 

@@ -1,5 +1,6 @@
 import build, { type Schema } from 'fast-json-stringify';
-import { READ_AHEAD_BYTES_MAX } from '../base/limits.js';
+import { LecternError } from '../base/errors.js';
+import { EVENTS_MAX, READ_AHEAD_BYTES_MAX, ROW_BYTES_MAX } from '../base/limits.js';
 import type { TimetableEvent } from '../base/model/event.js';
 import { OUTPUT_FIELDS } from '../base/model/fields.js';
 import { EVENT_SCHEMA } from '../base/model/schemas.js';
@@ -35,6 +36,14 @@ export function packedIntegerLength(value: number): number {
   if (value < 0x80) return 1;
   if (value < 0x100) return 2;
   return value < 0x10000 ? 3 : 5;
+}
+
+/** @throws LecternError `source-too-large` if so many events, or so many bytes of rows, do not fit into one image */
+export function checkSize(events: number, rowBytes = 0): void {
+  if (events <= EVENTS_MAX && rowBytes <= ROW_BYTES_MAX) return;
+  const found = events <= EVENTS_MAX ? `the ${events} events take ${rowBytes} bytes as JSON; ` : '';
+  const most = events <= EVENTS_MAX ? ROW_BYTES_MAX : `${EVENTS_MAX} events`;
+  throw new LecternError('source-too-large', `${found}one snapshot holds at most ${most}`);
 }
 
 const QUOTE = 0x22;

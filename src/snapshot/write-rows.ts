@@ -1,5 +1,3 @@
-import { LecternError } from '../base/errors.js';
-import { ROW_BYTES_MAX } from '../base/limits.js';
 import { InstantTexts } from '../base/model/instant-texts.js';
 import { isPlainJsonText } from '../base/model/text.js';
 import { formatInstant } from '../base/model/time.js';
@@ -9,6 +7,7 @@ import { shared } from '../base/structures/slabs.js';
 import { CODED_FIELDS, type OrderedEvents } from './columns.js';
 import type { RowsImage } from './image.js';
 import {
+  checkSize,
   jsonByteLength,
   PACKED_ROW_FRAME_BYTES,
   packedByteLength,
@@ -126,12 +125,7 @@ function measure(
     start[ordinal + 1] = at;
     packedStart[ordinal + 1] = packedAt;
   }
-  if (at > ROW_BYTES_MAX) {
-    throw new LecternError(
-      'source-too-large',
-      `the ${order.length} events take ${at} bytes as JSON; one snapshot holds at most ${ROW_BYTES_MAX}`,
-    );
-  }
+  checkSize(order.length, at);
   return { start, packedStart };
 }
 

@@ -1,4 +1,4 @@
-import { LecternError } from '../../base/errors.js';
+import { cannotRead, LecternError } from '../../base/errors.js';
 import { DATABASE_HEAP_MIB, THREAD_PULSES_MISSED_MAX } from '../../base/limits.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import type { FollowState } from '../../base/model/source-state.js';
@@ -82,8 +82,6 @@ export class DatabaseThread {
   }
 
   #failure(problem: string): LecternError {
-    const { name } = sourceOfSpec(this.#source);
-    const message = `cannot read ${name}: the thread that reads the database ${problem}`;
-    return new LecternError('source-unreadable', message);
+    return cannotRead(sourceOfSpec(this.#source).name, `the thread that reads the database ${problem}`);
   }
 }

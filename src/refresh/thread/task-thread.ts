@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { ResourceLimits, Worker } from 'node:worker_threads';
-import { LecternError } from '../../base/errors.js';
+import { cannotRead, LecternError } from '../../base/errors.js';
 import { onFirstUse } from '../../base/files/load-on-use.js';
 import {
   DATABASE_HEAP_MIB,
@@ -233,8 +233,7 @@ export async function spawnTask<T extends Task>(task: T, options: TaskOptions): 
   } catch (error) {
     if (!reads || !(error instanceof SilentThread)) throw error;
     const { name } = task.source.kind === 'stream' ? task.source : sourceOfSpec(task.source);
-    const message = `cannot read ${name}: the thread that reads it ${error.message}`;
-    throw new LecternError('source-unreadable', message);
+    throw cannotRead(name, `the thread that reads it ${error.message}`);
   }
 }
 
