@@ -4,7 +4,7 @@ import type { Meter } from '../base/metrics/meter.js';
 import type { AnswerFields, OriginFields } from './answer/answer-fields.js';
 import type { Logger } from './logger.js';
 import { endWithAnswer } from './node/internals.js';
-import { type Awaited, Lane } from './node/lane.js';
+import { type Awaited, Lane, type RequestHead } from './node/lane.js';
 import { type HeaderFacts, readHeaderFacts, readRequestIds } from './request/header-facts.js';
 import { splitTarget } from './request/target.js';
 
@@ -20,7 +20,8 @@ export interface ExchangeSettings {
 
 /** One request and its answer. */
 export class Exchange implements Awaited {
-  readonly req: IncomingMessage;
+  /** The request of node:http, once a response exists. */
+  req: RequestHead;
   readonly target: string;
   readonly path: string;
   readonly query: string;
@@ -38,7 +39,7 @@ export class Exchange implements Awaited {
   #res: ServerResponse | null;
   #isAwaited = false;
 
-  constructor(req: IncomingMessage, to: ServerResponse | Lane, settings: ExchangeSettings) {
+  constructor(req: RequestHead, to: ServerResponse | Lane, settings: ExchangeSettings) {
     const { ownsSocket, origins, meter, logShare } = settings;
     const target = req.url ?? '/';
     const { path, query } = splitTarget(target);
@@ -63,12 +64,16 @@ export class Exchange implements Awaited {
     return this.#lane;
   }
 
+  /** The request of node:http. */
+  get message(): IncomingMessage {
+    return this.#lane === null ? (this.req as IncomingMessage) : this.#lane.message;
+  }
+
   makeResponse(): ServerResponse {
-    if (this.#res === null) {
-      this.#res = (this.#lane as Lane).makeResponse(this.req);
-      this.#lane = null;
-    }
-    return this.#res;
+    if (this.#res !== null) return this.#res;
+    const res = (this.#lane as Lane).makeResponse(this.req);
+    this.takeResponse(res);
+    return res;
   }
 
   /**
@@ -82,6 +87,7 @@ export class Exchange implements Awaited {
   }
 
   takeResponse(res: ServerResponse): void {
+    this.req = res.req;
     this.#res = res;
     this.#lane = null;
   }

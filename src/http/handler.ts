@@ -32,7 +32,7 @@ import { Exchange, type ExchangeSettings } from './exchange.js';
 import { type FeedOptions, Feeds } from './feeds.js';
 import type { Logger } from './logger.js';
 import { METHOD_NOT_ALLOWED, messageFault } from './message-fault.js';
-import type { Lane } from './node/lane.js';
+import type { Lane, RequestHead } from './node/lane.js';
 import { findPages, type PageOptions, pageRoutes } from './pages.js';
 import { Reader, type ReaderSettings } from './read.js';
 import { readCredential } from './request/credential.js';
@@ -142,7 +142,7 @@ class Handler {
     this.#identify = identify;
   }
 
-  answer(req: IncomingMessage, to: ServerResponse | Lane): void {
+  answer(req: RequestHead, to: ServerResponse | Lane): void {
     const exchange = new Exchange(req, to, this.#settings);
     try {
       // Bodies are not read, so following bytes on this connection could belong to the body.
@@ -195,7 +195,7 @@ class Handler {
 
   #read(exchange: Exchange, route: ReadRoute): void {
     if (this.#tokens === null) {
-      this.#readFor(exchange, route, this.#identify(exchange.req), Number.POSITIVE_INFINITY);
+      this.#readFor(exchange, route, this.#identify(exchange.message), Number.POSITIVE_INFINITY);
       return;
     }
     this.#tokens
@@ -390,7 +390,7 @@ class TokenCheck {
       case 'overloaded':
         onRefusal?.();
         this.#warn('too many tokens to verify: requests are refused', {});
-        sendRefusal(exchange.req, exchange.makeResponse(), exchange.fields);
+        sendRefusal(exchange.makeResponse(), exchange.fields);
     }
   }
 

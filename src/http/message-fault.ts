@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import { HEADER_FIELDS_MAX } from '../base/limits.js';
 import type { Problem } from './answer/problem.js';
+import type { RequestHead } from './node/lane.js';
 import type { HeaderFacts } from './request/header-facts.js';
 import { ALLOW } from './routes.js';
 
@@ -29,7 +29,7 @@ export const METHOD_NOT_ALLOWED: Problem = {
  * proxy may parse the request differently, or it has too many header fields. The answer must close the
  * connection.
  */
-export function messageFault(req: IncomingMessage, path: string, facts: HeaderFacts): Problem | null {
+export function messageFault(req: RequestHead, path: string, facts: HeaderFacts): Problem | null {
   const { hosts, host, expect } = facts;
   if (req.rawHeaders.length / 2 > HEADER_FIELDS_MAX) {
     return {
@@ -68,7 +68,7 @@ export function messageFault(req: IncomingMessage, path: string, facts: HeaderFa
 
 /** RFC 9112 sections 6.1 and 6.3, and RFC 9110 section 9.3.1: GET with content is a means of request smuggling. */
 function contentFault(
-  { method, httpVersion }: IncomingMessage,
+  { method, httpVersion }: RequestHead,
   transferEncoding: string | undefined,
 ): Problem | null {
   if (transferEncoding !== undefined) {

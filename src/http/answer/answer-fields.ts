@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { PAGE_POLICY } from '../../answer/page-rows.js';
+import type { RequestHead } from '../node/lane.js';
 
 /** The last header fields of every answer: rules for browsers, and CORS (https://fetch.spec.whatwg.org/#http-cors-protocol). */
 export interface AnswerFields {
@@ -87,11 +87,11 @@ export class OriginFields {
    * Whether a request is a preflight (https://fetch.spec.whatwg.org/#cors-preflight-request) of an allowed origin. A browser sends no
    * token with a preflight, and a page cannot read why a preflight fails.
    */
-  isPreflight(req: IncomingMessage): boolean {
+  isPreflight(req: RequestHead): boolean {
     // Node builds the object of all header fields on first use.
     if (req.method !== 'OPTIONS') return false;
     const { headers } = req;
-    if (headers['access-control-request-method'] === undefined) return false;
+    if (headers?.['access-control-request-method'] === undefined) return false;
     return headers.origin !== undefined && this.#allowed.has(headers.origin);
   }
 }

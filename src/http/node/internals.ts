@@ -10,12 +10,14 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { READER_BYTES_MIN } from '../../base/limits.js';
 import type { Logger } from '../logger.js';
 
 const FEATURES = {
-  /** Answers a request before node:http makes a response for it, in one write. */
+  /** Answers a request before node:http makes a request and a response of it, in one write. */
   lane: [
+    'parser.constructor',
     'parser.onIncoming',
     'parser.incoming',
     'request.upgrade',
@@ -93,6 +95,7 @@ const LOOK_MS = 50;
 
 const HEAD = 'HTTP/1.1 204 No Content\r\n\r\n';
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
+const HEAD_REQUEST = 'HEAD / HTTP/1.1\r\nHost: a\r\n\r\n';
 const MALFORMED = 'GET / HTTP/1.1\nHost: a\r\n\r\n';
 
 type Inside = Record<string, unknown>;
@@ -113,8 +116,30 @@ export async function probeInternals(): Promise<readonly Internal[]> {
 }
 
 /**
- * Tries every internal with three requests. Node answers the first, the second is answered before node:http makes a
- * response, and the third is unreadable.
+ * Node's function for the end of a head, which makes a request and passes it to `onIncoming`. `rawHeaders` and `url` are
+ * undefined if the parser gave them in parts. @returns what `onIncoming` returned
+ */
+export type OnHead<Parser> = (
+  this: Parser,
+  ...given: [
+    versionMajor: number,
+    versionMinor: number,
+    rawHeaders: string[] | undefined,
+    method: number,
+    url: string | undefined,
+    status: undefined,
+    statusText: undefined,
+    isUpgrade: boolean,
+    keepAlive: boolean,
+  ]
+) => number;
+
+/** The methods of ordinary heads, by the number that the parser gives. */
+export const HEAD_METHODS: readonly (string | undefined)[] = [undefined, 'GET', 'HEAD'];
+
+/**
+ * Tries every internal with three requests. Node answers a GET request, a HEAD request is answered before node:http
+ * makes a response, and the third is unreadable.
  * @returns false if there was no connection
  */
 function probe(host: string, check: Check): Promise<boolean> {
@@ -138,12 +163,13 @@ function probe(host: string, check: Check): Promise<boolean> {
       client = connect((server.address() as AddressInfo).port, host, () => client?.write(GET));
       client.on('error', end);
       client.on('close', end);
-      const requests = [GET, MALFORMED];
+      const requests = [HEAD_REQUEST, MALFORMED];
       client.on('data', () => client?.write(requests.shift() ?? ''));
     });
     server.once('connection', (socket) => {
       isConnected = true;
       check('socket.destroySoon', typeof socket.destroySoon === 'function');
+      tryHeads(insideOf(insideOf(socket).parser), check);
       server.once('clientError', (error) => {
         tryError(error, check);
         tryHandle(socket, check);
@@ -158,6 +184,25 @@ function probe(host: string, check: Check): Promise<boolean> {
       else takeNext(parser, req.socket, check);
     });
   });
+}
+
+/** Checks that a function may replace Node's for heads, and that it gets the facts of two requests. */
+function tryHeads(parser: Inside, check: Check): void {
+  const { kOnHeadersComplete } = insideOf(parser.constructor);
+  const number = String(kOnHeadersComplete);
+  const { [number]: onHead } = parser;
+  if (typeof onHead !== 'function') return;
+  let requests = 0;
+  let areRight = true;
+  parser[number] = (...given: unknown[]): unknown => {
+    const expected = [1, 1, ['Host', 'a'], ++requests, '/', undefined, undefined, false, true];
+    areRight &&= isDeepStrictEqual(given, expected) && HEAD_METHODS[requests] !== undefined;
+    if (requests === 2) {
+      parser[number] = onHead;
+      check('parser.constructor', areRight);
+    }
+    return onHead.apply(parser, given);
+  };
 }
 
 function tryServer(server: Server, check: Check): void {

@@ -1,14 +1,28 @@
 /**
  * The lane: a request on a connection that stays open and has no unsent answers. Its answer goes directly to
- * the socket, without Node's response, timers and streams, which are most of the cost. If an answer needs
- * Node's response, the response is made at that moment. A request that is answered in a later turn stays on it
- * until another event on its connection.
+ * the socket, without Node's request, response, timers and streams, which are most of the cost. If an answer needs
+ * them, they are made at that moment. A request that is answered in a later turn stays on it until another event
+ * on its connection.
  */
 import { channel } from 'node:diagnostics_channel';
 import { EventEmitter } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { usable } from './internals.js';
+import { HEAD_METHODS, type OnHead, usable } from './internals.js';
+
+/** What a request says before its body. Requests of node:http are such heads, too. */
+export interface RequestHead {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly httpVersion: string;
+  readonly httpVersionMajor: number;
+  readonly httpVersionMinor: number;
+  /** Names and values in turn. */
+  readonly rawHeaders: string[];
+  /** Only requests of node:http have this object. All others have the method GET or HEAD. */
+  readonly headers?: IncomingHttpHeaders;
+  readonly socket: Socket;
+}
 
 interface HttpParser {
   /** Null if no body is expected. */
@@ -18,6 +32,9 @@ interface HttpParser {
    * request announces
    */
   onIncoming: (req: IncomingMessage, keepAlive: boolean) => number;
+  readonly constructor: { readonly kOnHeadersComplete: number };
+  /** The function for heads, at kOnHeadersComplete. */
+  [onHead: number]: OnHead<HttpParser>;
   getCurrentBuffer(): Buffer;
 }
 
@@ -35,7 +52,7 @@ const CHANNELS = [
 ].map((name) => channel(name));
 
 export interface Awaited {
-  readonly req: IncomingMessage;
+  readonly req: RequestHead;
   /** Called at most once, before the answer, which then uses Node's response. */
   takeResponse(res: ServerResponse): void;
 }
@@ -44,23 +61,44 @@ export class Lane {
   readonly #server: Server;
   readonly #socket: Socket;
   readonly #parser: HttpParser;
-  readonly #handOn: HttpParser['onIncoming'];
+  /** Node's own functions. */
+  readonly #nodeOnIncoming: HttpParser['onIncoming'];
+  readonly #nodeOnHead: OnHead<HttpParser>;
+  /** The property of the parser that has the function for heads. */
+  readonly #onHeadNumber: number;
   readonly #idleMs: number;
-  #req: IncomingMessage | null = null;
+  readonly #see: (lane: Lane, keepAlive: boolean) => boolean;
+  /** What Node's parser gave for the latest ordinary head. */
+  #given: Parameters<OnHead<HttpParser>> | null = null;
+  #req: RequestHead | null = null;
+  /** Node's request for `#req`; null until it is needed. */
+  #message: IncomingMessage | null = null;
   #isAnswered = false;
   #isUpgrade = false;
   #awaited: Awaited | null = null;
+  #awaitedMessage: IncomingMessage | null = null;
   /** Set while Node makes a response for {@link Lane.makeResponse}. */
   #making: { res: ServerResponse | null } | null = null;
   /** Whether the idle timer was set by Lectern and not by Node. */
   #isTimed = false;
 
-  private constructor(server: Server, socket: Socket, parser: HttpParser, idleMs: number) {
+  private constructor(
+    server: Server,
+    socket: Socket,
+    parser: HttpParser,
+    idleMs: number,
+    see: (lane: Lane, keepAlive: boolean) => boolean,
+  ) {
     this.#server = server;
     this.#socket = socket;
     this.#parser = parser;
     this.#idleMs = idleMs;
-    this.#handOn = parser.onIncoming;
+    this.#see = see;
+    this.#nodeOnIncoming = parser.onIncoming;
+    this.#onHeadNumber = parser.constructor.kOnHeadersComplete;
+    this.#nodeOnHead = parser[this.#onHeadNumber] as OnHead<HttpParser>;
+    parser.onIncoming = this.#onIncoming;
+    parser[this.#onHeadNumber] = this.#onHead;
   }
 
   /**
@@ -73,23 +111,59 @@ export class Lane {
     server: Server,
     socket: Socket,
     idleMs: number,
-    see: (lane: Lane, req: IncomingMessage, keepAlive: boolean) => boolean,
+    see: (lane: Lane, keepAlive: boolean) => boolean,
   ): Lane | null {
     const { parser = null } = socket as Socket & { readonly parser?: HttpParser | null };
     if (!usable.lane || parser === null) return null;
-    const lane = new Lane(server, socket, parser, idleMs);
-    parser.onIncoming = (req, keepAlive) => {
-      lane.#req = req;
-      lane.#isAnswered = false;
-      // Node resets this property if 'upgrade' has no listener.
-      lane.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
-      try {
-        return see(lane, req, keepAlive) ? 0 : lane.#goOn(req, keepAlive);
-      } finally {
-        lane.#req = null;
-      }
-    };
-    return lane;
+    return new Lane(server, socket, parser, idleMs, see);
+  }
+
+  /** Call this when Node has released the parser. Node reuses it, and it would keep this connection in memory. */
+  close(): void {
+    const parser = this.#parser;
+    if (parser[this.#onHeadNumber] === this.#onHead) parser[this.#onHeadNumber] = this.#nodeOnHead;
+  }
+
+  /** Sees ordinary heads before node:http makes requests of them. */
+  readonly #onHead: OnHead<HttpParser> = (...given) => {
+    const { 0: httpVersionMajor, 1: httpVersionMinor, 2: rawHeaders, 3: number, 4: url } = given;
+    const { 7: isUpgrade, 8: keepAlive } = given;
+    const parser = this.#parser;
+    const method = HEAD_METHODS[number];
+    const isVersion11 = httpVersionMajor === 1 && httpVersionMinor === 1;
+    const isOrdinary = method !== undefined && isVersion11 && keepAlive && !isUpgrade;
+    // A tool that watches requests may have replaced this function.
+    const isSeen = parser.onIncoming === this.#onIncoming;
+    if (!isOrdinary || !isSeen || rawHeaders === undefined || url === undefined)
+      return this.#nodeOnHead.apply(parser, given);
+    parser.incoming = null;
+    this.#given = given;
+    const socket = this.#socket;
+    return this.#receive(
+      { method, url, httpVersion: '1.1', httpVersionMajor, httpVersionMinor, rawHeaders, socket },
+      true,
+    );
+  };
+
+  readonly #onIncoming = (req: IncomingMessage, keepAlive: boolean): number => {
+    this.#message = req;
+    // Node made this request of the present head.
+    if (this.#req !== null) return 0;
+    // Node resets this property if 'upgrade' has no listener.
+    this.#isUpgrade = (req as IncomingMessage & { readonly upgrade?: unknown }).upgrade === true;
+    return this.#receive(req, keepAlive);
+  };
+
+  #receive(req: RequestHead, keepAlive: boolean): number {
+    this.#req = req;
+    this.#isAnswered = false;
+    try {
+      return this.#see(this, keepAlive) ? 0 : this.#goOn(this.message, keepAlive);
+    } finally {
+      this.#req = null;
+      this.#message = null;
+      this.#isUpgrade = false;
+    }
   }
 
   isEligible(keepAlive: boolean): boolean {
@@ -109,12 +183,21 @@ export class Lane {
     return this.#awaited !== null;
   }
 
-  get req(): IncomingMessage {
+  get req(): RequestHead {
     if (this.#req === null) throw new Error('there is no request');
     return this.#req;
   }
 
-  hasAnswered(req: IncomingMessage): boolean {
+  /** Node's request, made on first use. */
+  get message(): IncomingMessage {
+    const given = this.#given;
+    if (this.#message === null && this.#req !== null && given !== null)
+      this.#nodeOnHead.apply(this.#parser, given);
+    if (this.#message === null) throw new Error('node:http made no request');
+    return this.#message;
+  }
+
+  hasAnswered(req: RequestHead): boolean {
     if (req === this.#awaited?.req) return false;
     // Only the latest request of a connection can be unanswered.
     return req !== this.#req || this.#isAnswered;
@@ -122,7 +205,7 @@ export class Lane {
 
   /** Whether node:http drops bytes after the request: after an ignored Upgrade, it drops the rest of the packet. */
   dropsRest(req: IncomingMessage): boolean {
-    if (req !== this.#req || !this.#isUpgrade) return false;
+    if (req !== this.#message || !this.#isUpgrade) return false;
     if (!usable.readAhead) return true;
     const packet = this.#parser.getCurrentBuffer().toString('latin1');
     return packet.indexOf('\r\n\r\n') !== packet.length - 4;
@@ -134,7 +217,7 @@ export class Lane {
       this.#isTimed = false;
       this.#socket.setTimeout(0);
     }
-    return this.#handOn(req, keepAlive);
+    return this.#nodeOnIncoming.call(this.#parser, req, keepAlive);
   }
 
   /**
@@ -146,6 +229,7 @@ export class Lane {
     if (this.#socket.timeout) this.#socket.setTimeout(0);
     this.#isTimed = false;
     this.#awaited = awaited;
+    this.#awaitedMessage = this.message;
     this.#parser.incoming = null;
   }
 
@@ -157,9 +241,10 @@ export class Lane {
    */
   endAwaiting(): ServerResponse | null {
     const awaited = this.#awaited;
-    if (awaited === null) return null;
+    const req = this.#awaitedMessage;
+    if (awaited === null || req === null) return null;
     this.#awaited = null;
-    const { req } = awaited;
+    this.#awaitedMessage = null;
     let res: ServerResponse;
     try {
       res = this.#make(req);
@@ -177,10 +262,10 @@ export class Lane {
   }
 
   /** Call this once. The answer to an awaited request must begin in the same turn. */
-  makeResponse(req: IncomingMessage): ServerResponse {
+  makeResponse(req: RequestHead): ServerResponse {
     if (req !== this.#awaited?.req) {
       if (req !== this.#req || this.#isAnswered) throw new Error(NOT_UNDER_WAY);
-      const made = this.#make(req);
+      const made = this.#make(this.message);
       this.#isAnswered = true;
       return made;
     }
@@ -216,6 +301,7 @@ export class Lane {
     const socket = this.#socket;
     this.#isAnswered = true;
     this.#awaited = null;
+    this.#awaitedMessage = null;
     this.#parser.incoming = null;
     if (typeof what === 'string') socket.write(what, 'latin1');
     else if (what instanceof Uint8Array) socket.write(what);

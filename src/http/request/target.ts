@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { ParameterPairs } from '../../answer/view.js';
 import type { ParameterFault } from '../../base/errors.js';
 import { PARAMETER_FAULTS_MAX } from '../../base/limits.js';
@@ -22,13 +21,17 @@ export function splitTarget(target: string): { path: string; query: string } {
     : { path: origin.slice(0, mark), query: origin.slice(mark + 1) };
 }
 
+interface RequestTarget {
+  readonly url?: string | undefined;
+  /** Set by frameworks. */
+  readonly originalUrl?: unknown;
+}
+
 /**
  * The path under which a framework such as Express has mounted the handler; '' without a mount path. Links
  * show paths as clients know them.
  */
-export function mountPathOf(req: IncomingMessage): string {
-  const { originalUrl } = req as IncomingMessage & { readonly originalUrl?: unknown };
-  const { url } = req;
+export function mountPathOf({ url, originalUrl }: RequestTarget): string {
   if (typeof originalUrl !== 'string' || url === undefined || originalUrl === url) return '';
   // Express leaves a slash if the mount path is the whole path.
   const rest = url === '/' && !originalUrl.endsWith('/') ? '' : url.replace(/^\/(?=\?)/, '');

@@ -1,12 +1,12 @@
 /** Refuses requests during an overload at the lowest cost. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { HEADER_FIELDS_MAX, OVERLOAD_RETRY_AFTER_SECONDS } from '../../base/limits.js';
 import type { AnswerFields, OriginFields } from '../answer/answer-fields.js';
 import { PROBLEM_CONTENT_TYPE, problemBody } from '../answer/problem.js';
 import { headText } from '../answer/respond.js';
 import type { FlatHeaders } from '../exchange.js';
 import { endWithAnswer } from '../node/internals.js';
-import type { Lane } from '../node/lane.js';
+import type { Lane, RequestHead } from '../node/lane.js';
 import { readHeaderFacts } from '../request/header-facts.js';
 
 /** ASCII. */
@@ -22,7 +22,7 @@ const HEADERS: FlatHeaders = Object.entries({
 }).flat();
 
 /** If Node dropped header fields, one of them may have announced a body. */
-function factsOf({ rawHeaders }: IncomingMessage, origins: OriginFields) {
+function factsOf({ rawHeaders }: RequestHead, origins: OriginFields) {
   const { hasContent, origin } = readHeaderFacts(rawHeaders);
   return {
     mayHaveContent: hasContent || rawHeaders.length / 2 > HEADER_FIELDS_MAX,
@@ -46,15 +46,15 @@ export function refuseDirectly(lane: Lane, origins: OriginFields): boolean {
  * Refuses a request through Node's response. Bodies are not read, so the connection ends if there may be a
  * body.
  */
-export function refuse(req: IncomingMessage, res: ServerResponse, origins: OriginFields): void {
-  const { mayHaveContent, fields } = factsOf(req, origins);
+export function refuse(res: ServerResponse, origins: OriginFields): void {
+  const { mayHaveContent, fields } = factsOf(res.req, origins);
   if (mayHaveContent) endWithAnswer(res);
-  sendRefusal(req, res, fields);
+  sendRefusal(res, fields);
 }
 
 /** Refuses a request without a body. */
-export function sendRefusal(req: IncomingMessage, res: ServerResponse, fields: AnswerFields): void {
+export function sendRefusal(res: ServerResponse, fields: AnswerFields): void {
   res.writeHead(503, HEADERS.concat(fields.flat));
-  if (req.method === 'HEAD') res.end();
+  if (res.req.method === 'HEAD') res.end();
   else res.end(BODY);
 }

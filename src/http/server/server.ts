@@ -181,6 +181,7 @@ export class HttpServer {
     server.on('checkExpectation', (req, res) => this.#answer(req, res));
     server.on('connect', (_req, duplex) => {
       const socket = duplex as Socket;
+      connections.open.get(socket)?.lane?.close();
       // Node has removed its listeners, so an unhandled error would end the process.
       socket.on('error', () => socket.destroy());
       socket.resume();
@@ -194,20 +195,21 @@ export class HttpServer {
       this.#accepted++;
       if (roomFor !== null) connections.makeRoom(roomFor - 1);
       const connection = connections.add(socket);
-      connection.lane = Lane.watch(server, socket, this.#idleMs, (lane, req, keepAlive) =>
-        this.#see(connection, lane, req, keepAlive),
+      connection.lane = Lane.watch(server, socket, this.#idleMs, (lane, keepAlive) =>
+        this.#see(connection, lane, keepAlive),
       );
       // Runs before Node's own listener, which closes the sending side if Node knows of no pending response.
       socket.prependListener('end', () => this.#endAwaiting(connection));
       socket.once('close', () => {
         this.#endAwaiting(connection);
+        connection.lane?.close();
         connections.open.delete(socket);
       });
     });
   }
 
   /** Sees each request before Node makes a response for it. @returns whether the request was handled */
-  #see(connection: Connection, lane: Lane, req: IncomingMessage, keepAlive: boolean): boolean {
+  #see(connection: Connection, lane: Lane, keepAlive: boolean): boolean {
     this.#endAwaiting(connection);
     const isBusy = this.#isDraining || connection.isEnding || connection.isAnswering;
     const isAlone = !isBusy && lane.isEligible(keepAlive);
@@ -221,7 +223,7 @@ export class HttpServer {
     this.#connections.use(connection, null);
     this.#answerOnLane(lane);
     // The answer is not null if Node has made a response meanwhile.
-    if (connection.answer !== null) this.#settle(connection, req, connection.answer);
+    if (connection.answer !== null) this.#settle(connection, connection.answer);
     return true;
   }
 
@@ -231,7 +233,7 @@ export class HttpServer {
    */
   #endAwaiting(connection: Connection): void {
     const res = connection.lane?.endAwaiting() ?? null;
-    if (res !== null) this.#settle(connection, res.req, res);
+    if (res !== null) this.#settle(connection, res);
   }
 
   #answer(req: IncomingMessage, res: ServerResponse): void {
@@ -256,18 +258,19 @@ export class HttpServer {
     // request.
     if (this.#overload.isFull && !this.#origins.isPreflight(req)) {
       this.#overload.count();
-      refuse(req, res, this.#origins);
+      refuse(res, this.#origins);
     } else this.#handler(req, res);
-    this.#settle(connection, req, res);
+    this.#settle(connection, res);
   };
 
-  #settle(connection: Connection, req: IncomingMessage, res: ServerResponse): void {
+  #settle(connection: Connection, res: ServerResponse): void {
     if (!res.headersSent) {
       connection.pending.add(res);
       res.once('close', () => connection.pending.delete(res));
     } else if (endsWithAnswer(res)) {
       connection.isEnding = true;
-      if (announcesBody(req)) closeGently(connection.socket, res, () => this.#connections.linger(connection));
+      if (announcesBody(res.req))
+        closeGently(connection.socket, res, () => this.#connections.linger(connection));
     }
   }
 

@@ -145,8 +145,8 @@ test('later requests are answered after the awaited one', async (t) => {
       await until(() => bodiesOf(received()).length === bodies.length);
       t.strictSame(bodiesOf(received()), bodies, `${name}, ${atOnce ? 'at once' : 'later'}`);
       // Acts as if the parser had reached its end.
-      await until(() => waiting[0]?.req.closed === true);
-      t.equal(waiting[0]?.req.complete, true);
+      await until(() => waiting[0]?.res?.req.closed === true);
+      t.equal(waiting[0]?.res?.req.complete, true);
     }
   }
 });

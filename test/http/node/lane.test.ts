@@ -3,9 +3,10 @@
  * which way its answer took.
  */
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { EventEmitter } from 'node:events';
-import { Server } from 'node:http';
-import { connect } from 'node:net';
+import { EventEmitter, once } from 'node:events';
+import { createServer, Server } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { type Test, test } from 'tap';
 import { HEADER_FIELDS_MAX } from '../../../src/base/limits.js';
 import { OriginFields } from '../../../src/http/answer/answer-fields.js';
@@ -336,4 +337,27 @@ test('a fault after an answer ends the connection, and no second answer is sent'
   const text = await raw(get('/api/v1/schedule?type=Lab', `Authorization: ${Authorization}\r\n`));
   t.equal(text.match(/HTTP\/1\.1 /g)?.length ?? 0, 1);
   t.match(logged, [{ level: 'error', message: 'a request failed' }]);
+});
+
+test('a parser that a connection of Lectern has used serves other servers of the process', async (t) => {
+  const port = await listen(t);
+  const other = createServer((req, res) => res.end(`node ${req.method} ${req.url} ${req.headers.host}`));
+  other.listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.teardown(() => other.close());
+  const { port: otherPort } = other.address() as AddressInfo;
+  for (const last of ['', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n']) {
+    const before = connect(port, '127.0.0.1');
+    t.teardown(() => before.destroy());
+    before.write(get());
+    await once(before, 'data');
+    // After CONNECT, Node releases the parser before the connection is closed.
+    if (last === '') before.destroy();
+    else before.write(last);
+    await (last === '' ? once(before, 'close') : once(before, 'data'));
+    const socket = connect(otherPort, '127.0.0.1');
+    socket.write(get('/other', 'Connection: close\r\n'));
+    t.match(await text(socket), /node GET \/other a$/, last);
+  }
+  t.same(await ask(port, get(), get('/made')), ['fast', 'made']);
 });

@@ -49,6 +49,7 @@ async function takeAway(t: Test, part: Internal | null, instead: unknown): Promi
 
 /** The rest of a packet is unknown, so the connection closes after an Upgrade. */
 const CLOSES_BEHIND_UPGRADE: readonly (Internal | null)[] = [
+  'parser.constructor',
   'parser.onIncoming',
   'parser.incoming',
   'request.upgrade',
