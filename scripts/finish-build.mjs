@@ -25,9 +25,11 @@ function fillIn(module, name, value) {
   rmSync(join(dist, `${module}.map`));
 }
 
-// Bundled programs find neither package.json nor the thread's module.
+// Bundled programs find neither package.json nor the thread's module, nor files of data.
 const { version } = JSON.parse(readFileSync(join(dist, '../package.json'), 'utf8'));
 fillIn('base/version.js', 'VERSION', version);
+const zones = new URL('../src/source/calendar/windows-zones.json', import.meta.url);
+fillIn('source/calendar/windows-zones.js', 'WINDOWS_ZONES', JSON.parse(readFileSync(zones, 'utf8')));
 // Before the threads are bundled, because they hold the names of the pages' files.
 await import('./build-pages.mjs');
 const load = await bundleWorker(join(dist, 'refresh/thread/task-worker.js'));

@@ -63,6 +63,7 @@ const ALLOWED: readonly RegExp[] = [
   /^dist\/http\/development\/swagger-ui\/(?:swagger-ui\.css|swagger-ui-bundle\.js|favicon-32x32\.png|LICENSE|NOTICE)$/,
   /^dist\/(?:openapi|timetable\.schema)\.json$/,
   /^(?:src|dist)\/cli\/column-names\.json$/,
+  /^src\/source\/calendar\/windows-zones\.json$/,
   /^dist\/(?:refresh\/thread\/(?:client-)?worker|app\/serving)-text-licences\.txt$/,
 ];
 /** Files that users need. */

@@ -6,17 +6,17 @@ import {
   CalendarZone,
   RuledZone,
   readZoneRules,
-  WINDOWS_ZONES,
   zoneOfName,
 } from '../../../src/source/calendar/calendar-zones.js';
+import { WINDOWS_ZONES } from '../../../src/source/calendar/windows-zones.js';
 import { SLOW } from '../../hard/size.js';
 import { fastTest } from '../../hard/slow-test.js';
 
 const HOUR_MS = 3_600_000;
 
 fastTest('every Windows zone name means a zone that Node knows', (t) => {
-  t.ok(WINDOWS_ZONES.size >= 135, `${WINDOWS_ZONES.size}`);
-  for (const [windows, iana] of WINDOWS_ZONES) {
+  t.ok(Object.keys(WINDOWS_ZONES).length >= 135);
+  for (const [windows, iana] of Object.entries(WINDOWS_ZONES)) {
     t.ok(zoneOfName(windows) !== null && zoneOfName(iana) !== null, windows);
   }
   // Names that contain their offset.
