@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type EventEmitter, once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type {
   Message,
   MessageRelation,
 } from 'pg-logical-replication/dist/output-plugins/pgoutput/pgoutput.types.js';
-import { LecternError } from '../../base/errors.js';
+import { cannotRead, LecternError } from '../../base/errors.js';
 import { DATABASE_HEARTBEAT_MS, FOLLOWED_SILENT_MS_MAX } from '../../base/limits.js';
 import { Database, type DatabaseOptions } from './database.js';
 import { failureOf, Hang } from './database-failure.js';
@@ -140,11 +141,7 @@ export class ChangeStream {
       `START_REPLICATION SLOT "${slot}" LOGICAL 0/0 (proto_version '1', publication_names '"${publication}"')`,
     );
     const ended = streaming.then(
-      () =>
-        new LecternError(
-          'source-unreadable',
-          `cannot read ${this.#name}: the server ended the stream of changes`,
-        ),
+      () => cannotRead(this.#name, 'the server ended the stream of changes'),
       (error: unknown) => failureOf(error, this.#name),
     );
     const started = once(this.#connection, 'replicationStart').then(() => null);
@@ -164,7 +161,7 @@ export class ChangeStream {
     } catch (error) {
       if (!(error instanceof LecternError && error.cause instanceof Hang)) throw error;
       const problem = `no replication slot became ready: the server waits for open transactions that write; see pg_stat_activity`;
-      throw new LecternError('source-unreadable', `cannot read ${this.#name}: ${problem}`, { cause: error });
+      throw cannotRead(this.#name, problem, { cause: error });
     }
   }
 
@@ -198,7 +195,7 @@ export class ChangeStream {
         idleAt = at;
         continue;
       }
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await delay(pauseMs);
       pauseMs = Math.min(2 * pauseMs, ASK_PAUSE_MS_MAX);
     }
   }

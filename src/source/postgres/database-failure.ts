@@ -1,13 +1,17 @@
-import { LecternError } from '../../base/errors.js';
+import { cannotRead, LecternError } from '../../base/errors.js';
 import { OUT_OF_TURN, ProtocolFault } from './message-guard.js';
 import { type PostgresAddress, type PostgresHost, showHost } from './postgres-address.js';
 
 /** The error of a wait in which nothing came in time. */
 export class Hang extends Error {
-  /** @param ms is shown in tenths of a second, because it is often the rest of a limit */
   constructor(ms: number) {
-    super(`nothing came for ${Math.max(Math.round(ms / 100), 1) / 10} s`);
+    super(nothingCame(ms));
   }
+}
+
+/** @param ms is shown in tenths of a second, because it is often the rest of a limit */
+export function nothingCame(ms: number): string {
+  return `nothing came for ${Math.max(Math.round(ms / 100), 1) / 10} s`;
 }
 
 /** Facts that the server's own messages omit, by SQLSTATE. */
@@ -98,7 +102,7 @@ function withoutPassword(text: string, password: string | null): string {
 function unreadable(name: string, problem: string, cause: unknown): LecternError {
   if (cause instanceof LecternError && cause.message.startsWith('cannot read')) return cause;
   const text = problem.replace(/\s+/g, ' ');
-  return new LecternError('source-unreadable', `cannot read ${name}: ${text}`, { cause });
+  return cannotRead(name, text, { cause });
 }
 
 export function quoteName(name: string): string {

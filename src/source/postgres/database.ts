@@ -10,6 +10,7 @@ import type { CopyToStreamQuery } from 'pg-copy-streams';
 import { LecternError } from '../../base/errors.js';
 import { readTextFile } from '../../base/files/text-file.js';
 import { DATABASE_FILE_BYTES_MAX, DATABASE_KEEPALIVE_MS } from '../../base/limits.js';
+import { inTime } from '../../base/model/clock.js';
 import { describeConnection, failureOf, Hang } from './database-failure.js';
 import { guardMessages, type MessageGuard } from './message-guard.js';
 import type { PostgresAddress, PostgresHost } from './postgres-address.js';
@@ -33,17 +34,18 @@ export class Database {
   readonly #options: DatabaseOptions;
   #last: Promise<unknown> = Promise.resolve();
 
-  private constructor({ client, guard }: Connected, options: DatabaseOptions) {
+  /** @param client that is not connected yet; `open` connects it */
+  constructor(client: Client, options: DatabaseOptions) {
     this.client = client;
-    this.#guard = guard;
+    this.#options = options;
+    this.#guard = guardMessages(client);
     client.on('error', (error) => {
       this.lost ??= error;
     });
-    this.#options = options;
   }
 
   static async open(address: PostgresAddress, options: DatabaseOptions): Promise<Database> {
-    const database = new Database(await connect(address, options), options);
+    const database = await connect(address, options);
     const close = (): void => database.close();
     options.signal?.addEventListener('abort', close, { once: true });
     database.client.once('end', () => options.signal?.removeEventListener('abort', close));
@@ -92,7 +94,7 @@ export class Database {
   /** Settles like the promise, but closes the connection after the limit. */
   async within<Value>(promise: Promise<Value>, msMax: number): Promise<Value> {
     try {
-      return await withLimit(promise, msMax);
+      return await inTime(promise, msMax, () => new Hang(msMax));
     } catch (error) {
       this.#options.signal?.throwIfAborted();
       if (error instanceof Hang) {
@@ -117,7 +119,7 @@ export class Database {
   /** Closes with a goodbye message, so that the server does not log a lost connection. */
   async end(): Promise<void> {
     const ending = this.client.end().catch(() => {});
-    await withLimit(ending, END_MS_MAX).catch(() => this.close());
+    await inTime(ending, END_MS_MAX, () => new Hang(END_MS_MAX)).catch(() => this.close());
   }
 }
 
@@ -127,25 +129,8 @@ function socketOf(client: Client): Socket {
   return (client as unknown as { readonly connection: { readonly stream: Socket } }).connection.stream;
 }
 
-export async function withLimit<Value>(promise: Promise<Value>, msMax: number): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Hang(msMax)), msMax);
-  });
-  try {
-    return await Promise.race([promise, tooLong]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-interface Connected {
-  readonly client: Client;
-  readonly guard: MessageGuard;
-}
-
 /** Connects to the first suitable host, with or without TLS as `sslmode` says. */
-async function connect(address: PostgresAddress, options: DatabaseOptions): Promise<Connected> {
+async function connect(address: PostgresAddress, options: DatabaseOptions): Promise<Database> {
   const { default: pg } = await import('pg');
   const ways = await tlsWays(address);
   const beganMs = performance.now();
@@ -179,18 +164,19 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
         ...(address.options === null ? {} : { options: address.options }),
         ...(options.replicates === true ? { replication: 'database' } : {}),
       };
-      const client = new pg.Client(config);
-      const guard = guardMessages(client);
+      const database = new Database(new pg.Client(config), options);
+      const { client } = database;
+      const ready = <Value>(promise: Promise<Value>): Promise<Value> =>
+        inTime(promise, msMax, () => new Hang(msMax), undefined, options.signal);
       try {
         login?.watch(client);
-        await connectOne(client, msMax, options.signal);
+        await ready(client.connect());
         login?.checkDone();
-        if (await withLimit(fits(client, place.sessions), msMax)) return { client, guard };
+        if (await ready(fits(client, place.sessions))) return database;
         const problem = `it is not a ${place.sessions} server, as target_session_attrs requires`;
-        failed = { error: new LecternError('source-unreadable', problem), place };
-        socketOf(client).destroy();
+        throw new LecternError('source-unreadable', problem);
       } catch (error) {
-        socketOf(client).destroy();
+        database.close();
         options.signal?.throwIfAborted();
         failed = { error, place };
         // Other hosts have the same users, so they would refuse the login, too.
@@ -205,18 +191,6 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
     place: address.hosts[0] as PostgresHost,
   };
   throw describeConnection(error, options.name, address, place);
-}
-
-async function connectOne(client: Client, msMax: number, signal: AbortSignal | undefined): Promise<void> {
-  // Running statements report a lost connection. Without a listener, the event would end the process.
-  client.on('error', () => {});
-  const abort = (): void => void socketOf(client).destroy();
-  signal?.addEventListener('abort', abort, { once: true });
-  try {
-    await withLimit(client.connect() as unknown as Promise<void>, msMax);
-  } finally {
-    signal?.removeEventListener('abort', abort);
-  }
 }
 
 type Sessions = PostgresAddress['sessions'];
@@ -290,7 +264,11 @@ function unbound(): LecternError {
 async function tlsWays(address: PostgresAddress): Promise<readonly (false | ConnectionOptions)[]> {
   const { sslmode, sslrootcert, bindsChannel } = address;
   if (sslmode === 'disable') return [false];
-  const own = { ...(await ownCertificate(address)), ...versionsOf(address) };
+  const own: ConnectionOptions = {
+    ...(await ownCertificate(address)),
+    minVersion: address.tlsMin ?? undefined,
+    maxVersion: address.tlsMax ?? undefined,
+  };
   if (sslmode === 'allow' || sslmode === 'prefer') {
     const unchecked = { ...own, rejectUnauthorized: false };
     if (bindsChannel) return [unchecked];
@@ -300,26 +278,17 @@ async function tlsWays(address: PostgresAddress): Promise<readonly (false | Conn
   const path = sslrootcert ?? (existsSync(usual) ? usual : null);
   // As in libpq, `require` checks the certificate of the server if there is a root certificate.
   if (sslmode === 'require' && path === null) return [{ ...own, rejectUnauthorized: false }];
-  const ca = path === null || path === 'system' ? {} : { ca: await readCertificate(path) };
-  const crl = address.sslcrl === null ? {} : { crl: await readCertificate(address.sslcrl) };
-  // `require` and `verify-ca` ignore the names in the certificate.
-  const anyName = { checkServerIdentity: () => undefined };
+  const isNamed = sslmode === 'verify-full' || path === 'system';
   return [
     {
       ...own,
-      ...ca,
-      ...crl,
+      ca: path === null || path === 'system' ? undefined : await readCertificate(path),
+      crl: address.sslcrl === null ? undefined : await readCertificate(address.sslcrl),
       rejectUnauthorized: true,
-      ...(sslmode === 'verify-full' || path === 'system' ? {} : anyName),
+      // `require` and `verify-ca` ignore the names in the certificate.
+      ...(isNamed ? {} : { checkServerIdentity: () => undefined }),
     },
   ];
-}
-
-function versionsOf({ tlsMin, tlsMax }: PostgresAddress): ConnectionOptions {
-  return {
-    ...(tlsMin === null ? {} : { minVersion: tlsMin }),
-    ...(tlsMax === null ? {} : { maxVersion: tlsMax }),
-  };
 }
 
 async function ownCertificate({ sslcert, sslkey, sslpassword }: PostgresAddress): Promise<ConnectionOptions> {
@@ -327,8 +296,8 @@ async function ownCertificate({ sslcert, sslkey, sslpassword }: PostgresAddress)
   const cert = sslcert ?? join(folder, 'postgresql.crt');
   const key = sslkey ?? join(folder, 'postgresql.key');
   if (sslcert === null && sslkey === null && !(existsSync(cert) && existsSync(key))) return {};
-  const passphrase = sslpassword === null ? {} : { passphrase: sslpassword };
-  return { cert: await readCertificate(cert), key: await readCertificate(key), ...passphrase };
+  const passphrase = sslpassword ?? undefined;
+  return { cert: await readCertificate(cert), key: await readCertificate(key), passphrase };
 }
 
 function readCertificate(path: string): Promise<string> {

@@ -1,4 +1,4 @@
-import { LecternError } from '../../base/errors.js';
+import { cannotRead, LecternError } from '../../base/errors.js';
 import { FIELDS } from '../../base/model/fields.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import { suggest } from '../../base/model/suggest.js';
@@ -133,10 +133,7 @@ export async function findTable(database: Database, table: string, name: string)
   const hint = near === null ? '' : `; did you mean ${quoteName(near)}?`;
   const there =
     names.length === 0 ? 'this user can read no table' : `this user can read ${listed.join(', ')}`;
-  throw new LecternError(
-    'source-unreadable',
-    `cannot read ${name}: there is no table ${quoteName(table)}${hint} (${there})`,
-  );
+  throw cannotRead(name, `there is no table ${quoteName(table)}${hint} (${there})`);
 }
 
 /** A name after a dot or AS, where SQL allows its own words, too. */

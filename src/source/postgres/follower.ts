@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { LecternError } from '../../base/errors.js';
+import { cannotRead, type LecternError } from '../../base/errors.js';
 import {
   DATABASE_HEARTBEAT_MS,
   FOLLOWED_BYTES_MAX,
@@ -221,7 +221,7 @@ export class PostgresFollower {
   async #endRead({ reader, plan, pending }: Session, before: TableState): Promise<boolean> {
     await reader.query('COMMIT');
     const after = await stateOf(reader, plan.relations);
-    if (pending.hasUnseen) this.#tellIn(UNSEEN_MS);
+    if (pending.hasSince(Number.POSITIVE_INFINITY)) this.#tellIn(UNSEEN_MS);
     else this.state = { ...this.state, waitingSinceMs: null };
     return after?.structure === before.structure && after.files === before.files;
   }
@@ -247,10 +247,7 @@ export class PostgresFollower {
           if (!isSame) this.#leave();
         }
         if (isSame || !isGood) return;
-        throw new LecternError(
-          'source-unreadable',
-          `cannot read ${this.#name}: it was altered while it was read`,
-        );
+        throw cannotRead(this.#name, 'it was altered while it was read');
       },
     };
   }
@@ -460,15 +457,9 @@ export class PendingChanges {
     return this.#whole.size > 0;
   }
 
-  /** Whether there are changes that the load `version` did not see. */
+  /** Whether there are changes that the load `version` did not see; of Infinity, that no load has seen. */
   hasSince(version: number): boolean {
     for (const mark of this.#marks()) if (mark.version === null || mark.version > version) return true;
-    return false;
-  }
-
-  /** Whether there are changes that no load has seen. */
-  get hasUnseen(): boolean {
-    for (const mark of this.#marks()) if (mark.version === null) return true;
     return false;
   }
 

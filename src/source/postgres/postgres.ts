@@ -1,4 +1,4 @@
-import { LecternError } from '../../base/errors.js';
+import { cannotRead, type LecternError, tooLarge } from '../../base/errors.js';
 import {
   READ_CHUNK_BYTES,
   UPSTREAM_BYTES_MAX,
@@ -6,13 +6,14 @@ import {
   UPSTREAM_IDLE_MS_MAX,
   UPSTREAM_TOTAL_MS_MAX,
 } from '../../base/limits.js';
+import { inTime } from '../../base/model/clock.js';
 import { shortDigest } from '../../base/model/derived-identifier.js';
 import { FieldTable } from '../field-map.js';
 import { preparePatterns } from '../map-value.js';
 import type { LoadOptions, LoadSummary, RowSink, Source } from '../source.js';
 import { BinaryRows } from './binary-rows.js';
-import { Database, withLimit } from './database.js';
-import { failureOf, Hang } from './database-failure.js';
+import { Database } from './database.js';
+import { failureOf, nothingCame } from './database-failure.js';
 import { catalogueOf, checkMappedColumns, describeRows } from './described-rows.js';
 import { checkPostgresSpec, type PostgresSpec, postgresId, postgresName } from './postgres-spec.js';
 import { binaryCopyOf } from './sent-rows.js';
@@ -75,13 +76,19 @@ async function loadRows(
   const copy = await binaryCopyOf(database, rows, table);
   const reader = new BinaryRows(name, table, copy.columns, copy.unserved, copy.isChecked);
   let bytesRead = 0;
+  let bytesTold = 0;
+  const tell = (): void => onProgress?.({ bytesRead, bytesTotal: null, records: reader.records });
   for await (const chunk of copyPieces(database, copy.statement, name, spec)) {
     signal?.throwIfAborted();
     bytesRead += chunk.length;
     reader.push(chunk);
-    onProgress?.({ bytesRead, bytesTotal: null, records: reader.records });
+    // The server sends pieces of 10 to 64 KB, too small for a message to another thread.
+    if (bytesRead - bytesTold < READ_CHUNK_BYTES) continue;
+    bytesTold = bytesRead;
+    tell();
   }
   signal?.throwIfAborted();
+  tell();
   reader.finish();
   table.finish();
   await database.query('COMMIT');
@@ -104,19 +111,19 @@ async function versionOf(
 }
 
 function wrongVersion(name: string, problem: string): LecternError {
-  const message = `cannot read ${name}: the version query cannot be used: ${problem}; expected one SELECT`;
-  return new LecternError('source-unreadable', message);
+  return cannotRead(name, `the version query cannot be used: ${problem}; expected one SELECT`);
 }
 
 async function* copyPieces(
   database: Database,
   statement: string,
   name: string,
-  spec: PostgresSpec,
+  {
+    headersMsMax: answerMsMax = UPSTREAM_HEADERS_MS_MAX,
+    idleMsMax = UPSTREAM_IDLE_MS_MAX,
+    totalMsMax = UPSTREAM_TOTAL_MS_MAX,
+  }: PostgresSpec,
 ): AsyncGenerator<Buffer> {
-  const answerMsMax = spec.headersMsMax ?? UPSTREAM_HEADERS_MS_MAX;
-  const idleMsMax = spec.idleMsMax ?? UPSTREAM_IDLE_MS_MAX;
-  const totalMsMax = spec.totalMsMax ?? UPSTREAM_TOTAL_MS_MAX;
   const { to } = await import('pg-copy-streams');
   const beganMs = performance.now();
   const stream = database.copy(to(statement));
@@ -124,36 +131,21 @@ async function* copyPieces(
   stream.on('error', () => {});
   const pieces = stream[Symbol.asyncIterator]();
   let bytes = 0;
-  /** Joins the pieces of 10 KB that the server sends: larger pieces take fewer turns of the event loop. */
-  let held: Buffer[] = [];
-  let heldBytes = 0;
-  /** Whether the time limit of the whole load ends before the limit of the present stage. */
-  let isLast = false;
   try {
     for (;;) {
-      const leftMs = totalMsMax - (performance.now() - beganMs);
+      const leftMs = Math.max(0, totalMsMax - (performance.now() - beganMs));
       const stageMs = bytes === 0 ? answerMsMax : idleMsMax;
-      isLast = leftMs <= stageMs;
-      const msMax = Math.min(stageMs, leftMs);
-      const { done, value } = await withLimit(pieces.next(), Math.max(0, msMax));
-      if (done) break;
+      const { done, value } = await inTime(pieces.next(), Math.min(stageMs, leftMs), () => {
+        const isLast = leftMs <= stageMs;
+        const problem = isLast ? `it was not read whole within ${totalMsMax / 1000} s` : nothingCame(stageMs);
+        return cannotRead(name, `${problem}, after ${bytes} bytes`);
+      });
+      if (done) return;
       bytes += value.length;
-      if (bytes > UPSTREAM_BYTES_MAX)
-        throw new LecternError(
-          'source-too-large',
-          `cannot read ${name}: it has more than ${UPSTREAM_BYTES_MAX} bytes`,
-        );
-      held.push(value as Buffer);
-      heldBytes += value.length;
-      if (heldBytes < READ_CHUNK_BYTES) continue;
-      yield Buffer.concat(held, heldBytes);
-      held = [];
-      heldBytes = 0;
+      if (bytes > UPSTREAM_BYTES_MAX) throw tooLarge(name, `it has more than ${UPSTREAM_BYTES_MAX} bytes`);
+      yield value as Buffer;
     }
-    if (heldBytes > 0) yield Buffer.concat(held, heldBytes);
   } catch (error) {
-    if (!(error instanceof Hang)) throw failureOf(error, name);
-    const problem = isLast ? `it was not read whole within ${totalMsMax / 1000} s` : error.message;
-    throw new LecternError('source-unreadable', `cannot read ${name}: ${problem}, after ${bytes} bytes`);
+    throw failureOf(error, name);
   }
 }
