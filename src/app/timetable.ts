@@ -41,7 +41,7 @@ import type { AnyLoader, Loader } from '../refresh/loader.js';
 import type { RefreshOptions } from '../refresh/refresher.js';
 import { spawnTask } from '../refresh/thread/task-thread.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import { checkPostgresSpec, type PostgresSpec, postgresName } from '../source/postgres/postgres-spec.js';
+import { checkPostgresSpec, type PostgresSpec, postgresName } from '../source/postgres/postgres-address.js';
 import { type RoomsSpec, readRooms, roomsOf } from '../source/rooms-file.js';
 import { ChangeLoops, type ChangesOptions, type TimetableChange } from './change-loop.js';
 import { FileLoader } from './file-loader.js';

@@ -8,8 +8,7 @@ import {
   KEY_SET_STALE_MS,
 } from '../base/limits.js';
 import { monotonicMs, TIMER_MS_MAX } from '../base/model/clock.js';
-import { isLoopback, redactAddress } from '../source/http/address.js';
-import { refused, UpstreamCall, unreadableAnswer } from '../source/http/call.js';
+import { isLoopback, redactAddress, refused, UpstreamCall, unreadableAnswer } from '../source/http/call.js';
 import {
   type FetchedKeys,
   type JsonKey,

@@ -1,8 +1,8 @@
 import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../base/limits.js';
 import { digitsOf, parseIdentifier } from '../base/model/identifier.js';
 import { parseClockTimes, readDate } from '../base/model/local-time.js';
+import { parseWeeks } from '../source/pattern/term.js';
 import { areWeekdays, withoutWeekdays } from '../source/pattern/weekdays.js';
-import { parseWeeks } from '../source/pattern/weeks.js';
 import type { Catalogue } from '../source/source.js';
 import { type ColumnRole, certaintyOf, likeliest } from './column-names.js';
 

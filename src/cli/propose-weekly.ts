@@ -3,7 +3,7 @@ import { TERM_WEEKS_MAX } from '../base/limits.js';
 import { readDate } from '../base/model/local-time.js';
 import type { MapValue, Term, WeeklyPattern } from '../base/model/read-rules.js';
 import { DAY_MS, formatInstant } from '../base/model/time.js';
-import { parseWeeks } from '../source/pattern/weeks.js';
+import { parseWeeks } from '../source/pattern/term.js';
 import {
   best,
   hasTimeBesideDay,

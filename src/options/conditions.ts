@@ -2,8 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAddress } from '../auth/remote-keys.js';
 import { TIMETABLE_FILE_BYTES_MAX } from '../base/limits.js';
-import { isPostgresAddress } from '../source/postgres/postgres-address.js';
-import { POSTGRES_RULES, type RowsSpec } from '../source/postgres/postgres-spec.js';
+import { isPostgresAddress, POSTGRES_RULES, type RowsSpec } from '../source/postgres/postgres-address.js';
 import { isStoreAddress } from '../store/store-address.js';
 import { isObject } from './kinds.js';
 

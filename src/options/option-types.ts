@@ -9,7 +9,7 @@ import type { Logger } from '../http/logger.js';
 import type { GateOptions } from '../refresh/gate.js';
 import type { AnySource } from '../refresh/loader.js';
 import type { Records } from '../source/memory-source.js';
-import type { PostgresSpec } from '../source/postgres/postgres-spec.js';
+import type { PostgresSpec } from '../source/postgres/postgres-address.js';
 import type { LoadProgress } from '../source/source.js';
 import type { Place } from './setting.js';
 

@@ -1,5 +1,5 @@
 import type { ReadRules } from '../base/model/read-rules.js';
-import type { PostgresOptions } from '../source/postgres/postgres-spec.js';
+import type { PostgresOptions } from '../source/postgres/postgres-address.js';
 import { parseSourceArgument } from '../source/spec.js';
 import { isStoreAddress } from '../store/store-address.js';
 import { isTimetableFile } from './conditions.js';

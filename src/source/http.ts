@@ -8,19 +8,17 @@ import {
 } from '../base/limits.js';
 import { gunzip, readRecords } from './formats/read-records.js';
 import {
+  type AskSecretHeaders,
   addressDigest,
   parseAddress,
-  redactAddress,
-  resolveReference,
-  withoutCredentials,
-} from './http/address.js';
-import {
-  type AskSecretHeaders,
   type RequestHeaders,
+  redactAddress,
   refused,
+  resolveReference,
   type UpstreamAnswer,
   UpstreamCall,
   unreadableAnswer,
+  withoutCredentials,
 } from './http/call.js';
 import { type ClientCredentials, Credentials, type HeaderFields } from './http/credentials.js';
 import {
@@ -126,18 +124,21 @@ class HttpLoad {
     let answer = await this.#call.get(url, true, (at) => conditionalHeaders(previous, at));
     const wasAsked = Object.keys(conditionalHeaders(previous, answer.url)).length > 0;
     if (answer.status === 304 && wasAsked) {
-      if (!isPage(linksOf(answer))) return 'not-modified';
+      if (!linksOf(answer).isPaged) return 'not-modified';
       // The 304 covers only this page, and the other pages may have changed.
       answer.message.destroy();
       answer = await this.#call.get(url, true);
     }
     expectData(answer);
     // A validator applies to one page, so an answer in pages has no version.
-    const version = isPage(linksOf(answer)) ? null : versionOf(answer);
+    const { isPaged } = linksOf(answer);
+    const version = isPaged ? null : versionOf(answer);
     // For upstreams that ignore If-None-Match.
     if (version !== null && version === previous) return 'not-modified';
     if (version !== null) this.#options.onVersion?.(version);
-    return { ...(await this.#readPages(answer)), version, ...modifiedOf(answer) };
+    const modifiedMs = isPaged ? Number.NaN : Date.parse(answer.message.headers['last-modified'] ?? '');
+    const modified = Number.isNaN(modifiedMs) ? {} : { modifiedMs };
+    return { ...(await this.#readPages(answer)), version, ...modified };
   }
 
   async #readPages(first: UpstreamAnswer): Promise<ReadSummary> {
@@ -235,9 +236,8 @@ function expectData({ status, url, message, trusted }: UpstreamAnswer): void {
   throw refused(url, status, message.headers, hint);
 }
 
-function linksOf({ url, message }: UpstreamAnswer): Link[] {
-  const field = message.headers.link;
-  if (field === undefined) return [];
+function linksOf({ url, message }: UpstreamAnswer): PageLinks {
+  const field = message.headers.link ?? '';
   const links = parseLinks(Array.isArray(field) ? field.join(', ') : field);
   if (links !== null) return links;
   throw unreadableAnswer(
@@ -248,7 +248,7 @@ function linksOf({ url, message }: UpstreamAnswer): Link[] {
 
 function nextPage(answer: UpstreamAnswer, crossOrigin: boolean): URL | null {
   const { url } = answer;
-  const target = nextTarget(linksOf(answer));
+  const { next: target } = linksOf(answer);
   if (target === null) return null;
   const next = resolveReference(target, url);
   if ('problem' in next) throw unreadableAnswer(url, `its next page leads ${next.problem}`);
@@ -272,12 +272,6 @@ function versionOf(answer: UpstreamAnswer): string | null {
   return isSettled ? JSON.stringify({ url: addressDigest(url), lastModified }) : null;
 }
 
-/** The Last-Modified of an answer; nothing if it has none, or further pages. */
-function modifiedOf(answer: UpstreamAnswer): Pick<LoadSummary, 'modifiedMs'> {
-  const modifiedMs = Date.parse(answer.message.headers['last-modified'] ?? '');
-  return Number.isNaN(modifiedMs) || isPage(linksOf(answer)) ? {} : { modifiedMs };
-}
-
 /**
  * The header field of a conditional request (RFC 9110 section 13.1). None if the version belongs to another address
  * or has an unknown form.
@@ -296,11 +290,15 @@ function conditionalHeaders(previous: string | null, url: URL): RequestHeaders {
   return { 'if-modified-since': new Date(lastModified).toUTCString() };
 }
 
-export interface Link {
-  readonly target: string;
-  readonly relations: readonly string[];
+/** What the links of an answer say about pages. */
+interface PageLinks {
+  /** Whether the answer is one of several pages. */
+  readonly isPaged: boolean;
+  /** The reference of the next page. */
+  readonly next: string | null;
 }
 
+const OF_PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
 const TARGET = /[ \t,]*<([^>]*)>/y;
 const PARAMETER =
   /[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*(?:=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^",; \t]*)))?)?/y;
@@ -310,8 +308,9 @@ const END = /[ \t]*(?:,|$)/y;
  * Parses a Link field (RFC 8288 section 3). Null if a part of the field cannot be parsed, because that part could
  * name the next page.
  */
-export function parseLinks(field: string): Link[] | null {
-  const links: Link[] = [];
+export function parseLinks(field: string): PageLinks | null {
+  let isPaged = false;
+  let next: string | null = null;
   let at = 0;
   while (!/^[ \t,]*$/.test(field.slice(at))) {
     TARGET.lastIndex = at;
@@ -334,19 +333,13 @@ export function parseLinks(field: string): Link[] | null {
     at = END.lastIndex;
     // With an anchor the link concerns another resource (section 3.2).
     if (parameters.has('anchor')) continue;
-    const rel = parameters.get('rel')?.toLowerCase();
-    const relations = rel?.match(/[^ \t]+/g) ?? [];
-    links.push({ target, relations });
+    const relations =
+      parameters
+        .get('rel')
+        ?.toLowerCase()
+        .split(/[ \t]+/) ?? [];
+    isPaged ||= relations.some((relation) => OF_PAGES.has(relation));
+    if (relations.includes('next')) next ??= target;
   }
-  return links;
-}
-
-const OF_PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
-
-export function isPage(links: readonly Link[]): boolean {
-  return links.some(({ relations }) => relations.some((relation) => OF_PAGES.has(relation)));
-}
-
-export function nextTarget(links: readonly Link[]): string | null {
-  return links.find(({ relations }) => relations.includes('next'))?.target ?? null;
+  return { isPaged, next };
 }

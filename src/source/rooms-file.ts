@@ -20,7 +20,7 @@ import { compareCodePoints, normaliseText, SHOWN_CHARACTERS_MAX } from '../base/
 import { NULL, type Row, WHOLE } from '../base/structures/row.js';
 import { FieldTable } from './field-map.js';
 import { fileSource } from './file.js';
-import type { PostgresSpec } from './postgres/postgres-spec.js';
+import type { PostgresSpec } from './postgres/postgres-address.js';
 import type { RowForm, RowSink, Source } from './source.js';
 
 /** A file or a database with rooms, and how it is read. */

@@ -15,20 +15,19 @@ import { overlaid, type ReadRules } from '../base/model/read-rules.js';
 import { quoteEscaped } from '../base/model/text.js';
 import { type FileLimits, fileSource } from './file.js';
 import { type FolderSpec, findFiles, foundFiles, type GlobSpec, isGlob, startOf } from './found-files.js';
-import { addressDigest, parseAddress } from './http/address.js';
-import type { AskSecretHeaders } from './http/call.js';
+import { type AskSecretHeaders, addressDigest, parseAddress } from './http/call.js';
 import { type ClientCredentials, headersByOrigin } from './http/credentials.js';
 import { type HttpSpec, httpSource } from './http.js';
 import type { RecordSource, RecordWatch } from './memory-source.js';
 import { mergedSource } from './merged.js';
 import { postgresSource } from './postgres/postgres.js';
-import { isPostgresAddress } from './postgres/postgres-address.js';
 import {
   checkPostgresSpec,
+  isPostgresAddress,
   type PostgresOptions,
   type PostgresSpec,
   postgresId,
-} from './postgres/postgres-spec.js';
+} from './postgres/postgres-address.js';
 import type { Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
@@ -140,9 +139,7 @@ function partsOf(spec: SourceSpec): readonly string[] {
   }
 }
 
-export interface SourceArgumentOptions
-  extends Omit<Partial<HttpSpec>, 'kind' | 'url' | 'headers' | 'clientCredentials'>,
-    Pick<OwnRules, 'lecturerIds'> {
+export interface SourceArgumentOptions extends Pick<OwnRules, 'lecturerIds'> {
   /** Settings for sources that are databases. */
   readonly postgres?: PostgresOptions | undefined;
   /** Values by name, or by origin and name: `https://host Authorization`. A value may be `Bearer file:PATH`. Default none. */
@@ -166,9 +163,8 @@ export function parseSourceArgument(
   text: string | readonly string[],
   options: SourceArgumentOptions = {},
 ): SourceSpec {
-  const { environment, lecturerIds, postgres = {}, headers = {}, clientCredentials, ...others } = options;
-  const { stateOfPath = statNow, ...http } = others;
-  const bare = [text].flat().map((each) => parseOne(each, http, postgres, stateOfPath));
+  const { environment, lecturerIds, postgres = {}, headers = {}, clientCredentials } = options;
+  const bare = [text].flat().map((each) => parseOne(each, postgres, options.stateOfPath ?? statNow));
   const originOf = ({ url }: HttpSpec): string => parseAddress(url).origin;
   const origins = [...new Set(bare.flatMap((each) => (each.kind === 'http' ? [originOf(each)] : [])))];
   const fieldsOf = headersByOrigin(headers, origins, environment);
@@ -185,12 +181,7 @@ export function parseSourceArgument(
   return lecturerIds === undefined ? spec : { ...spec, lecturerIds };
 }
 
-function parseOne(
-  text: string,
-  http: Omit<Partial<HttpSpec>, 'kind' | 'url'>,
-  postgres: PostgresOptions,
-  stateOfPath: StateOfPath,
-): SourceSpec {
+function parseOne(text: string, postgres: PostgresOptions, stateOfPath: StateOfPath): SourceSpec {
   if (text === '') throw optionInvalid('the source is empty; expected a path or an address');
   if (isPostgresAddress(text)) return { ...postgres, kind: 'postgres', url: text };
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(text)?.[1]?.toLowerCase();
@@ -199,10 +190,10 @@ function parseOne(
       return specOfPath(text, stateOfPath);
     case 'http':
     case 'https':
-      return { ...http, kind: 'http', url: text };
+      return { kind: 'http', url: text };
     case 'webcal':
     case 'webcals':
-      return { ...http, kind: 'http', url: `https${text.slice(text.indexOf(':'))}` };
+      return { kind: 'http', url: `https${text.slice(text.indexOf(':'))}` };
     case 'file':
       try {
         return specOfPath(fileURLToPath(text), stateOfPath);

@@ -3,7 +3,7 @@ import { DATABASE_HEAP_MIB, THREAD_PULSES_MISSED_MAX } from '../../base/limits.j
 import type { ReadRules } from '../../base/model/read-rules.js';
 import type { FollowState } from '../../base/model/source-state.js';
 import type { RecordLoadOptions, RecordWatch } from '../../source/memory-source.js';
-import type { FollowedLoad, PostgresSpec } from '../../source/postgres/postgres-spec.js';
+import type { FollowedLoad, PostgresSpec } from '../../source/postgres/postgres-address.js';
 import { sourceOfSpec } from '../../source/spec.js';
 import type { DoneOf, EndWholeTask, FollowTask } from './task-messages.js';
 import { isOutOfMemory, SilentThread, TaskThread } from './task-thread.js';

@@ -1,5 +1,5 @@
 import { PostgresFollower } from '../../source/postgres/follower.js';
-import type { FollowedLoad } from '../../source/postgres/postgres-spec.js';
+import type { FollowedLoad } from '../../source/postgres/postgres-address.js';
 import type { DoneOf, EndWholeTask, FollowTask, TaskListeners } from './task-messages.js';
 
 /** The follower of this thread. */

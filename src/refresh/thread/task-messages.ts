@@ -11,7 +11,7 @@ import type { FilePlace } from '../../snapshot/image-file.js';
 import type { StoredImage } from '../../snapshot/image-layout.js';
 import type { IntakeBounds, Refusal } from '../../snapshot/intake-bounds.js';
 import type { RecordLoadOptions } from '../../source/memory-source.js';
-import type { FollowedLoad, PostgresSpec } from '../../source/postgres/postgres-spec.js';
+import type { FollowedLoad, PostgresSpec } from '../../source/postgres/postgres-address.js';
 import type { LoadOptions, LoadProgress, PartReport, PartsReport } from '../../source/source.js';
 import type { AskSecretHeadersOf, SourceSpec } from '../../source/spec.js';
 import type { HashedObject } from '../../store/store.js';

@@ -56,25 +56,42 @@ export function sequenceOf({ columns }: CalendarEvent): number {
   return Number.isFinite(sequence) ? sequence : 0;
 }
 
+type Writable<Type> = {
+  -readonly [Name in keyof Type]: Type[Name] extends readonly (infer Item)[] ? Item[] : Type[Name];
+};
+
 /** Properties that decide the time of an event. Each property may occur once. */
-type Single = 'DTSTART' | 'DTEND' | 'DURATION' | 'RECURRENCE-ID';
+const SINGLES = {
+  DTSTART: 'start',
+  DTEND: 'end',
+  'RECURRENCE-ID': 'replaces',
+  DURATION: 'duration',
+} as const;
 
 /** Takes the lines of one event. */
 export class EventLines {
   readonly position: RecordPosition;
   fault: EventFault | null = null;
-  readonly #columns: Record<string, string>;
-  readonly #singles = new Map<Single, ContentLine>();
-  readonly #rules: string[] = [];
-  readonly #excludedRules: string[] = [];
-  readonly #dates: GivenTime[] = [];
-  readonly #excludedDates: GivenTime[] = [];
+  readonly #event: Writable<CalendarEvent>;
+  readonly #singles = new Map<string, ContentLine>();
   #bytes = 0;
   #properties = 0;
 
   constructor(position: RecordPosition, columns: Record<string, string>) {
     this.position = position;
-    this.#columns = columns;
+    this.#event = {
+      position,
+      columns,
+      start: null,
+      end: null,
+      duration: null,
+      replaces: null,
+      isFuture: false,
+      rules: [],
+      excludedRules: [],
+      dates: [],
+      excludedDates: [],
+    };
   }
 
   take({ bytes, start, end, lineNumber, isPlain, isCut }: FoundLine): void {
@@ -95,7 +112,8 @@ export class EventLines {
 
   #takeProperty(line: ContentLine): void {
     const { name, value } = line;
-    const columns = this.#columns;
+    const event = this.#event;
+    const { columns } = event;
     switch (name) {
       case 'DTSTART':
       case 'DTEND':
@@ -104,15 +122,15 @@ export class EventLines {
         this.#takeSingle(name, line);
         return;
       case 'RRULE':
-        this.#rules.push(value);
+        event.rules.push(value);
         return;
       case 'EXRULE':
-        this.#excludedRules.push(value);
+        event.excludedRules.push(value);
         return;
       case 'RDATE':
       case 'EXDATE': {
         const tzid = this.#tzidOf(line);
-        const dates = name === 'RDATE' ? this.#dates : this.#excludedDates;
+        const dates = name === 'RDATE' ? event.dates : event.excludedDates;
         for (const each of value.split(',')) dates.push({ value: each.trim(), tzid });
         return;
       }
@@ -156,38 +174,22 @@ export class EventLines {
     return null;
   }
 
-  #takeSingle(name: Single, line: ContentLine): void {
+  #takeSingle(name: keyof typeof SINGLES, line: ContentLine): void {
     const before = this.#singles.get(name);
     if (before !== undefined && (before.value !== line.value || before.parameters !== line.parameters)) {
       this.fault = faultOf('malformed-record', fieldOf(name), `${name} is given twice; expected it once`);
       return;
     }
     this.#singles.set(name, line);
+    const event = this.#event;
+    if (name === 'DURATION') event.duration = line.value;
+    else event[SINGLES[name]] = { value: line.value.trim(), tzid: this.#tzidOf(line) };
+    if (name === 'RECURRENCE-ID' && line.parameters !== '')
+      event.isFuture = parameterOf(line.parameters, 'RANGE')?.toUpperCase() === 'THISANDFUTURE';
   }
 
   end(): CalendarEvent | EventFault {
-    const singles = this.#singles;
-    const time = (name: Single): GivenTime | null => {
-      const line = singles.get(name);
-      return line === undefined ? null : { value: line.value.trim(), tzid: this.#tzidOf(line) };
-    };
-    const replaces = singles.get('RECURRENCE-ID');
-    const isFuture =
-      replaces !== undefined && replaces.parameters !== '' && rangeOf(replaces) === 'THISANDFUTURE';
-    const event = {
-      position: this.position,
-      columns: this.#columns,
-      start: time('DTSTART'),
-      end: time('DTEND'),
-      duration: singles.get('DURATION')?.value ?? null,
-      replaces: time('RECURRENCE-ID'),
-      isFuture,
-      rules: this.#rules,
-      excludedRules: this.#excludedRules,
-      dates: this.#dates,
-      excludedDates: this.#excludedDates,
-    };
-    return this.fault ?? event;
+    return this.fault ?? this.#event;
   }
 }
 
@@ -199,10 +201,6 @@ function tooLarge(): EventFault {
 function fieldOf(name: string): FieldName {
   if (name === 'DTEND' || name === 'DURATION') return 'endTime';
   return name === 'RECURRENCE-ID' ? 'id' : 'time';
-}
-
-function rangeOf({ parameters }: ContentLine): string | undefined {
-  return parameterOf(parameters, 'RANGE')?.toUpperCase();
 }
 
 /** What programs write as a name where they know only an address: `mailto`, `:mailto`, the address itself. */

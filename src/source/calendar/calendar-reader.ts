@@ -26,13 +26,20 @@ import {
   isRecurring,
   isWithdrawal,
 } from './calendar-event.js';
-import { type CalendarZone, type Observance, zoneOfName } from './calendar-zones.js';
 import { type FoundLine, LineScanner, readContentLine, unescapeText } from './content-line.js';
 import { EventOutput, type OutsideSpan } from './event-output.js';
-import { CalendarScope, isFault, timingOf, UnknownZone, withOthers } from './event-timing.js';
+import {
+  CalendarScope,
+  type CalendarZone,
+  isFault,
+  type Observance,
+  timingOf,
+  UnknownZone,
+  withOthers,
+  zoneOfName,
+} from './event-timing.js';
 import type { Steps } from './expand-rule.js';
-import { KeptEvents, WAITING_BYTES_MAX } from './kept-events.js';
-import type { RecurrenceWindow } from './recurrence-set.js';
+import { KeptEvents, type RecurrenceWindow, WAITING_BYTES_MAX } from './kept-events.js';
 
 const COLON = 0x3a;
 const NAME_UNITS_SHOWN = 40;

@@ -35,13 +35,14 @@ import {
   type Dates,
   datesOf,
   joinedTexts,
+  parseWeeks,
   type RuleFault,
   type TermDays,
   termBetween,
   termDays,
+  type Weeks,
 } from './term.js';
 import { WEEKDAYS, WeekdayReader, withoutWeekdays } from './weekdays.js';
-import { parseWeeks, type Weeks } from './weeks.js';
 
 const MINUTES_MAX = 7 * 24 * 60;
 

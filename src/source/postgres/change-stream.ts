@@ -7,8 +7,7 @@ import type {
 } from 'pg-logical-replication/dist/output-plugins/pgoutput/pgoutput.types.js';
 import { cannotRead, LecternError } from '../../base/errors.js';
 import { DATABASE_HEARTBEAT_MS, FOLLOWED_SILENT_MS_MAX } from '../../base/limits.js';
-import { Database, type DatabaseOptions } from './database.js';
-import { failureOf, Hang } from './database-failure.js';
+import { Database, type DatabaseOptions, failureOf, Hang } from './database.js';
 import type { PostgresAddress } from './postgres-address.js';
 
 /** What a stream follows. */

@@ -6,9 +6,8 @@ import { entriesOf, placeOf } from '../field-map.js';
 import { checkColumns } from '../load-notes.js';
 import { columnsOf } from '../map-value.js';
 import type { Catalogue } from '../source.js';
-import type { Database } from './database.js';
-import { quoteName } from './database-failure.js';
-import type { RowsSpec } from './postgres-spec.js';
+import { type Database, quoteName } from './database.js';
+import type { RowsSpec } from './postgres-address.js';
 
 export interface TableFacts {
   /** The OID in pg_class. */

@@ -3,12 +3,11 @@ import { RECORD_BYTES_MAX } from '../../base/limits.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import { entriesOf } from '../field-map.js';
 import { columnsOf, type MapTemplate } from '../map-value.js';
+import { neededRows } from './binary-rows.js';
 import type { FollowedTables } from './change-stream.js';
-import type { Database } from './database.js';
-import { quoteName } from './database-failure.js';
+import { type Database, quoteName } from './database.js';
 import { type DescribedRows, findTable, jsonOf, quoteIdentifier, type TableFacts } from './described-rows.js';
 import { callsIn, PLAN_SETTINGS, type PlanNode, type Scan, type Way, waysOf } from './query-plan.js';
-import { neededRows } from './sent-rows.js';
 
 /** How a table or a query is followed. */
 export interface FollowPlan extends FollowedTables {

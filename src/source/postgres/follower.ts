@@ -13,13 +13,17 @@ import type { ReadRules } from '../../base/model/read-rules.js';
 import type { FollowState } from '../../base/model/source-state.js';
 import type { RecordLoadOptions } from '../memory-source.js';
 import { ChangeStream, parseLsn } from './change-stream.js';
-import { Database } from './database.js';
-import { failureOf, Hang } from './database-failure.js';
+import { Database, failureOf, Hang } from './database.js';
 import { checkMappedColumns, describeRows } from './described-rows.js';
 import { type FollowPlan, planFollowing, stateOf, type TableState } from './follow-plan.js';
 import { ProtocolFault } from './message-guard.js';
-import type { PostgresAddress } from './postgres-address.js';
-import { checkPostgresSpec, type FollowedLoad, type PostgresSpec, postgresName } from './postgres-spec.js';
+import {
+  checkPostgresSpec,
+  type FollowedLoad,
+  type PostgresAddress,
+  type PostgresSpec,
+  postgresName,
+} from './postgres-address.js';
 
 /** Time until the next load, if the stream reported a transaction that is not visible yet. */
 const UNSEEN_MS = 20;

@@ -11,12 +11,10 @@ import { shortDigest } from '../../base/model/derived-identifier.js';
 import { FieldTable } from '../field-map.js';
 import { preparePatterns } from '../map-value.js';
 import type { LoadOptions, LoadSummary, RowSink, Source } from '../source.js';
-import { BinaryRows } from './binary-rows.js';
-import { Database } from './database.js';
-import { failureOf, nothingCame } from './database-failure.js';
+import { BinaryRows, binaryCopyOf } from './binary-rows.js';
+import { Database, failureOf, nothingCame } from './database.js';
 import { catalogueOf, checkMappedColumns, describeRows } from './described-rows.js';
-import { checkPostgresSpec, type PostgresSpec, postgresId, postgresName } from './postgres-spec.js';
-import { binaryCopyOf } from './sent-rows.js';
+import { checkPostgresSpec, type PostgresSpec, postgresId, postgresName } from './postgres-address.js';
 
 /** The rows of one statement, within one snapshot of the database. */
 export function postgresSource(spec: PostgresSpec): Source {

@@ -8,7 +8,7 @@ import {
 } from '../../../src/base/limits.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { CalendarReader } from '../../../src/source/calendar/calendar-reader.js';
-import { readZoneRules } from '../../../src/source/calendar/calendar-zones.js';
+import { readZoneRules } from '../../../src/source/calendar/event-timing.js';
 import { WAITING_BYTES_MAX } from '../../../src/source/calendar/kept-events.js';
 import { FieldTable } from '../../../src/source/field-map.js';
 import { readRecords } from '../../../src/source/formats/read-records.js';

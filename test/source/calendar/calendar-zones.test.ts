@@ -7,7 +7,7 @@ import {
   RuledZone,
   readZoneRules,
   zoneOfName,
-} from '../../../src/source/calendar/calendar-zones.js';
+} from '../../../src/source/calendar/event-timing.js';
 import { WINDOWS_ZONES } from '../../../src/source/calendar/windows-zones.js';
 import { SLOW } from '../../hard/size.js';
 import { fastTest } from '../../hard/slow-test.js';

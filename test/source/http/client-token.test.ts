@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { LecternError } from '../../../src/base/errors.js';
 import { CLIENT_TOKEN_BACK_OFF_MS_MAX } from '../../../src/base/limits.js';
-import { ClientToken, type GrantedToken } from '../../../src/source/http/client-token.js';
+import { ClientToken, type GrantedToken } from '../../../src/source/http/credentials.js';
 import { type Answer, shown, startUpstream } from './upstream.js';
 
 const PLAN = { tokenUrl: new URL('https://issuer.example/token'), clientId: 'me', scope: undefined };

@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { addressDigest } from '../../../src/source/http/address.js';
+import { addressDigest } from '../../../src/source/http/call.js';
 import { httpSource } from '../../../src/source/http.js';
 import { collect, failureOf, isUnchanged } from '../collect.js';
 import { type Answer, allClosed, ndjson, records, startUpstream } from './upstream.js';

@@ -4,7 +4,7 @@ import { type Test, test } from 'tap';
 import type { LecternError } from '../../../src/base/errors.js';
 import { loadImage } from '../../../src/refresh/thread/load-image.js';
 import { postgresSource } from '../../../src/source/postgres/postgres.js';
-import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
+import type { PostgresSpec } from '../../../src/source/postgres/postgres-address.js';
 import { until } from '../../waiting/until.js';
 import { collect } from '../collect.js';
 import { eventsTable, skip, startServer } from './server.js';
