@@ -5,6 +5,7 @@ import { FieldTable, MAPPED_FIELDS } from '../../src/source/field-map.js';
 import { readRecords } from '../../src/source/formats/read-records.js';
 import type { LoadNotes } from '../../src/source/load-notes.js';
 import type { LoadOptions, LoadSummary, ReadSummary, RowSink, Source } from '../../src/source/source.js';
+import { type SourceSpec, sourceOfSpec } from '../../src/source/spec.js';
 
 interface RawRecord {
   readonly position: RecordPosition;
@@ -16,6 +17,11 @@ export interface Collected<Summary extends ReadSummary = LoadSummary> {
   readonly records: RawRecord[];
   readonly rejections: Rejection[];
   readonly summary: Summary;
+}
+
+/** A source by its description, as programs give it, so that tests know no module of a kind of source. */
+export function sourceOf(spec: SourceSpec): Source {
+  return sourceOfSpec(spec);
 }
 
 /** Gives the records unchanged. */

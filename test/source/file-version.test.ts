@@ -13,9 +13,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'tap';
 import { FILE_AGE_MS_MIN, FILE_CUT_REST_MS, READ_CHUNK_BYTES } from '../../src/base/limits.js';
-import { fileSource } from '../../src/source/file.js';
 import type { RowSink } from '../../src/source/source.js';
-import { collect, failureOf, isUnchanged } from './collect.js';
+import { collect, failureOf, isUnchanged, sourceOf } from './collect.js';
 
 const LINE = `${JSON.stringify({ filler: 'x'.repeat(200) })}\n`;
 /** More than the stream reads ahead. */
@@ -35,11 +34,11 @@ function atFirst(action: () => void): RowSink {
 
 test('an unchanged file is not read again', async (t) => {
   const path = join(t.testdir({ data: LINE }), 'data');
-  const source = fileSource(path);
+  const source = sourceOf({ kind: 'file', path });
   const { version } = (await collect(source)).summary;
   t.type(version, 'string');
   t.ok(await isUnchanged(source, version));
-  t.ok(await isUnchanged(fileSource(path), version), 'also for another source object');
+  t.ok(await isUnchanged(sourceOf({ kind: 'file', path }), version), 'also for another source object');
   t.notOk(await isUnchanged(source, null), 'but only if it is asked');
   t.notOk(await isUnchanged(source, 'of another kind of source'));
 });
@@ -47,7 +46,7 @@ test('an unchanged file is not read again', async (t) => {
 test('every way to change a file changes its version', async (t) => {
   const folder = t.testdir({ data: LINE, other: LINE, link: t.fixture('symlink', 'data') });
   const path = join(folder, 'link');
-  const source = fileSource(path);
+  const source = sourceOf({ kind: 'file', path });
   const changes: [how: string, change: () => void][] = [
     ['a write in place, of the same size', () => writeFileSync(join(folder, 'data'), LINE.replace('x', 'y'))],
     ['more at the end', () => appendFileSync(join(folder, 'data'), LINE)],
@@ -85,7 +84,7 @@ test('every way to change a file changes its version', async (t) => {
 test('a file is read once it is old enough to show a further write', async (t) => {
   // File systems count time in ticks of several milliseconds, so two writes within one tick look the same.
   const path = join(t.testdir(), 'data');
-  const source = fileSource(path);
+  const source = sourceOf({ kind: 'file', path });
   for (let i = 0; i < 10; i++) {
     writeFileSync(path, '{"id":1}\n');
     let ageMs = 0;
@@ -124,7 +123,7 @@ test('a file that changes during reading is refused', async (t) => {
   ];
   for (const [how, contents, change] of cases) {
     const path = join(t.testdir({ data: contents }), 'data');
-    const failure = await failureOf(fileSource(path).load(atFirst(() => change(path))));
+    const failure = await failureOf(sourceOf({ kind: 'file', path }).load(atFirst(() => change(path))));
     t.match(failure, { code: 'source-unreadable' }, how);
     t.match(failure.message, /it (changed|was cut) while it was read$|it ended after \d+ of \d+ bytes/, how);
   }
@@ -132,13 +131,13 @@ test('a file that changes during reading is refused', async (t) => {
 
 test('a malformed file is not read again before it changes', async (t) => {
   const path = join(t.testdir({ data: '[{},' }), 'data');
-  t.match(await failureOf(collect(fileSource(path))), { code: 'source-malformed' });
+  t.match(await failureOf(collect(sourceOf({ kind: 'file', path }))), { code: 'source-malformed' });
 });
 
 test('if a file is replaced during reading, the old file is read to its end; the new one has another version', async (t) => {
   const folder = t.testdir({ data: MANY, new: LINE });
   const path = join(folder, 'data');
-  const source = fileSource(path);
+  const source = sourceOf({ kind: 'file', path });
   const result = await source.load(atFirst(() => renameSync(join(folder, 'new'), path)));
   if (result === 'not-modified') throw new Error('nothing was read');
   t.equal(result.bytesRead, MANY.length);
@@ -148,7 +147,7 @@ test('if a file is replaced during reading, the old file is read to its end; the
 
 test('a file that is removed and written again has another version', async (t) => {
   const path = join(t.testdir({ data: LINE }), 'data');
-  const source = fileSource(path);
+  const source = sourceOf({ kind: 'file', path });
   const { version } = (await collect(source)).summary;
   unlinkSync(path);
   t.match(
@@ -168,7 +167,10 @@ test('a file that is removed and written again has another version', async (t) =
 test('a pipe has no version', { skip: process.platform === 'win32' && 'no named pipes' }, async (t) => {
   const path = join(t.testdir({}), 'pipe');
   execFileSync('mkfifo', [path]);
-  const [{ records, summary }] = await Promise.all([collect(fileSource(path)), writeFile(path, LINE)]);
+  const [{ records, summary }] = await Promise.all([
+    collect(sourceOf({ kind: 'file', path })),
+    writeFile(path, LINE),
+  ]);
   t.equal(records.length, 1);
   t.equal(summary.version, null);
 });
@@ -178,30 +180,30 @@ const CUT = FULL.slice(0, -40);
 
 test('a fresh file that ends inside a record is not read yet', async (t) => {
   const path = join(t.testdir({ data: CUT }), 'data');
-  const loading = failureOf(collect(fileSource(path)));
+  const loading = failureOf(collect(sourceOf({ kind: 'file', path })));
   // The last bytes are written while the reader waits for a pause.
   setTimeout(() => appendFileSync(path, FULL.slice(CUT.length)), 300);
   t.match(await loading, { code: 'source-unreadable', message: /it changed while it was read$/ });
-  const whole = await collect(fileSource(path));
+  const whole = await collect(sourceOf({ kind: 'file', path }));
   t.strictSame([whole.records.length, whole.rejections.length], [3, 0]);
 });
 
 test('after a while without changes, the cut record of a file is rejected', async (t) => {
   const path = join(t.testdir({ data: CUT }), 'data');
   const beganMs = Date.now();
-  const young = await collect(fileSource(path));
+  const young = await collect(sourceOf({ kind: 'file', path }));
   t.strictSame([young.records.length, young.rejections.length], [2, 1]);
   t.ok(Date.now() - statSync(path).mtimeMs >= FILE_CUT_REST_MS);
   t.ok(Date.now() - beganMs < FILE_CUT_REST_MS + 3000);
   for (const seconds of [1e9, Date.now() / 1000 + 3600]) {
     utimesSync(path, seconds, seconds);
     const againMs = Date.now();
-    t.equal((await collect(fileSource(path))).rejections.length, 1);
+    t.equal((await collect(sourceOf({ kind: 'file', path }))).rejections.length, 1);
     t.ok(Date.now() - againMs < FILE_CUT_REST_MS, 'an old file is not waited for, nor one of the future');
   }
   const controller = new AbortController();
   writeFileSync(path, CUT);
-  const aborted = failureOf(collect(fileSource(path), { signal: controller.signal }));
+  const aborted = failureOf(collect(sourceOf({ kind: 'file', path }), { signal: controller.signal }));
   // The reader is waiting for a pause in the writes.
   setTimeout(() => controller.abort(new Error('enough')), 100);
   t.match(await aborted, { message: 'enough' });

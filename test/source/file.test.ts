@@ -7,9 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { test } from 'tap';
 import { READ_CHUNK_BYTES } from '../../src/base/limits.js';
-import { fileSource } from '../../src/source/file.js';
 import type { LoadProgress, RowSink } from '../../src/source/source.js';
-import { collect, failureOf } from './collect.js';
+import { collect, failureOf, sourceOf } from './collect.js';
 
 const LINE = `${JSON.stringify({ title: 'Řízení', filler: 'x'.repeat(180) })}\n`;
 const LINES = Math.ceil((4 * READ_CHUNK_BYTES) / Buffer.byteLength(LINE));
@@ -30,7 +29,7 @@ test('a file is read in chunks with progress, and its content decides the format
   const folder = t.testdir({ 'data.json.gz': LINE.repeat(LINES) });
   const path = join(folder, 'data.json.gz');
   const progress: LoadProgress[] = [];
-  const source = fileSource(path);
+  const source = sourceOf({ kind: 'file', path });
   t.equal(source.name, path);
   const read = await collect(source, { onProgress: (p) => progress.push(p) });
   t.match(read.summary, { format: 'ndjson', gzipped: false, bytesRead: BYTES, version: String });
@@ -48,7 +47,7 @@ test('no record changes while the next bytes are read', async (t) => {
   const array = `[${text.trimEnd().replaceAll('\n', ',')}]`;
   const folder = t.testdir({ lines: text, array, packed: gzipSync(text) });
   for (const name of ['lines', 'array', 'packed']) {
-    const { records, rejections } = await collect(fileSource(join(folder, name)));
+    const { records, rejections } = await collect(sourceOf({ kind: 'file', path: join(folder, name) }));
     t.strictSame(rejections, []);
     t.strictSame(
       records.map(({ value }) => (value as { n: number }).n),
@@ -62,7 +61,9 @@ test('the progress of a gzipped file counts its compressed bytes', async (t) => 
   const packed = gzipSync(LINE.repeat(LINES));
   const folder = t.testdir({ data: packed });
   const progress: LoadProgress[] = [];
-  const read = await collect(fileSource(join(folder, 'data')), { onProgress: (p) => progress.push(p) });
+  const read = await collect(sourceOf({ kind: 'file', path: join(folder, 'data') }), {
+    onProgress: (p) => progress.push(p),
+  });
   t.match(read.summary, { format: 'ndjson', gzipped: true, bytesRead: packed.length, version: String });
   t.match(progress.at(-1), { bytesRead: packed.length, bytesTotal: packed.length });
 });
@@ -75,7 +76,7 @@ test('a file that cannot be opened gives one clear line', async (t) => {
     [join(folder, 'file', 'x'), 'a part of the path is not a directory'],
   ];
   for (const [path, reason] of cases) {
-    const failure = await failureOf(collect(fileSource(path)));
+    const failure = await failureOf(collect(sourceOf({ kind: 'file', path })));
     t.match(failure, {
       name: 'LecternError',
       code: 'source-unreadable',
@@ -94,7 +95,7 @@ test('a file without permission is unreadable', async (t) => {
     chmodSync(folder, 0o755);
     process.seteuid?.(65534);
   }
-  const failure = await failureOf(collect(fileSource(path))).finally(() => {
+  const failure = await failureOf(collect(sourceOf({ kind: 'file', path }))).finally(() => {
     if (superuser) process.seteuid?.(0);
   });
   t.match(failure, { code: 'source-unreadable', message: `cannot read ${path}: permission denied` });
@@ -104,10 +105,10 @@ test('a file removed during reading is read to its end', async (t) => {
   const folder = t.testdir({ data: LINE.repeat(LINES) });
   const path = join(folder, 'data');
   const sink = counting(() => unlinkSync(path));
-  await fileSource(path).load(sink);
+  await sourceOf({ kind: 'file', path }).load(sink);
   t.equal(sink.records, LINES);
   t.match(
-    await failureOf(collect(fileSource(path))),
+    await failureOf(collect(sourceOf({ kind: 'file', path }))),
     { code: 'source-unreadable' },
     'and gone the next time',
   );
@@ -117,7 +118,7 @@ test('a file cut during reading is unreadable', async (t) => {
   const folder = t.testdir({ data: LINE.repeat(LINES * 8) });
   const path = join(folder, 'data');
   const sink = counting(() => truncateSync(path, Buffer.byteLength(LINE)));
-  const failure = await failureOf(fileSource(path).load(sink));
+  const failure = await failureOf(sourceOf({ kind: 'file', path }).load(sink));
   t.equal(failure.code, 'source-unreadable');
   t.match(
     failure.message,
@@ -128,7 +129,7 @@ test('a file cut during reading is unreadable', async (t) => {
 test('a device that fails during reading is unreadable', {
   skip: process.platform !== 'linux' && 'no /proc',
 }, async (t) => {
-  const failure = await failureOf(collect(fileSource('/proc/self/mem')));
+  const failure = await failureOf(collect(sourceOf({ kind: 'file', path: '/proc/self/mem' })));
   t.match(failure, {
     code: 'source-unreadable',
     message: 'cannot read /proc/self/mem: the device failed (input/output error)',
@@ -140,10 +141,14 @@ test('an abort ends the load with its reason', async (t) => {
   for (const name of ['plain', 'packed']) {
     const controller = new AbortController();
     const sink = counting(() => controller.abort(new Error('enough')));
-    const failure = await failureOf(fileSource(join(folder, name)).load(sink, { signal: controller.signal }));
+    const failure = await failureOf(
+      sourceOf({ kind: 'file', path: join(folder, name) }).load(sink, { signal: controller.signal }),
+    );
     t.equal(failure.message, 'enough');
     t.ok(sink.records < LINES, `${sink.records} records`);
-    const aborted = await failureOf(fileSource(join(folder, name)).load(sink, { signal: controller.signal }));
+    const aborted = await failureOf(
+      sourceOf({ kind: 'file', path: join(folder, name) }).load(sink, { signal: controller.signal }),
+    );
     t.equal(aborted.message, 'enough', 'also before it begins');
   }
 });
@@ -153,7 +158,7 @@ test('an abort at any moment only rejects the load', async (t) => {
   const outcomes = new Set<string>();
   for (let turns = 0; turns < 60; turns++) {
     const controller = new AbortController();
-    const loading = fileSource(join(folder, 'plain')).load(
+    const loading = sourceOf({ kind: 'file', path: join(folder, 'plain') }).load(
       counting(() => {}),
       { signal: controller.signal },
     );
@@ -177,20 +182,20 @@ test('errors of the sink come through unchanged', async (t) => {
     const sink = counting(() => {
       throw mistake;
     });
-    t.equal(await failureOf(fileSource(join(folder, name)).load(sink)), mistake);
+    t.equal(await failureOf(sourceOf({ kind: 'file', path: join(folder, name) }).load(sink)), mistake);
   }
 });
 
 test('standard input is a source that can be read once', async (t) => {
-  const module = new URL('../../src/source/file.ts', import.meta.url).href;
+  const module = new URL('../../src/source/spec.ts', import.meta.url).href;
   const folder = t.testdir();
   const script = join(folder, 'read.mts');
   writeFileSync(
     script,
-    `const { fileSource } = await import(${JSON.stringify(module)});
+    `const { sourceOfSpec } = await import(${JSON.stringify(module)});
      let records = 0;
      const sink = { row() { records++; }, fault() {} };
-     const source = fileSource('-');
+     const source = sourceOfSpec({ kind: 'file', path: '-' });
      const summary = await source.load(sink);
      const again = await source.load(sink).catch((error) => error.message);
      console.log(JSON.stringify({ name: source.name, records, summary, again }));`,

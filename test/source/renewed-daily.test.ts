@@ -3,11 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
 import type { ReadRules } from '../../src/base/model/read-rules.js';
-import { fileSource } from '../../src/source/file.js';
-import { httpSource } from '../../src/source/http.js';
 import type { Source } from '../../src/source/source.js';
 import { calendarOf, eventOf } from './calendar/calendars.js';
-import { collect } from './collect.js';
+import { collect, sourceOf } from './collect.js';
 
 const DAILY = eventOf('DTSTART:20200101T060000Z', 'RRULE:FREQ=DAILY');
 const SINGLE = eventOf('DTSTART:20200101T060000Z');
@@ -29,13 +27,13 @@ const onAnotherDay = (version: string): string => version.replace(/@.*$/, '@2020
 
 test('a file with recurring events counts as changed on another day', async (t) => {
   const folder = t.testdir({ daily: DAILY, single: SINGLE, none: calendarOf() });
-  const daily = fileSource(join(folder, 'daily'));
+  const daily = sourceOf({ kind: 'file', path: join(folder, 'daily') });
   const version = await versionOf(daily);
   t.ok(version.endsWith(`@${today()}`), version);
   t.ok(await isUnchanged(daily, version));
   t.notOk(await isUnchanged(daily, onAnotherDay(version)));
   for (const name of ['single', 'none']) {
-    const other = fileSource(join(folder, name));
+    const other = sourceOf({ kind: 'file', path: join(folder, name) });
     const known = await versionOf(other);
     t.notMatch(known, /@/, 'nothing depends on the day');
     t.ok(await isUnchanged(other, known));
@@ -43,7 +41,7 @@ test('a file with recurring events counts as changed on another day', async (t) 
 });
 
 test('with `from` and `to`, the version does not depend on the day', async (t) => {
-  const daily = fileSource(join(t.testdir({ daily: DAILY }), 'daily'));
+  const daily = sourceOf({ kind: 'file', path: join(t.testdir({ daily: DAILY }), 'daily') });
   const fixed = { ...RULES, from: '2026-01-01', to: '2026-02-01' };
   const version = await versionOf(daily, fixed);
   t.notMatch(version, /@/);
@@ -61,7 +59,7 @@ test('an address with recurring events is downloaded again on another day', asyn
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/calendar.ics`;
-  const source = httpSource({ kind: 'http', url });
+  const source = sourceOf({ kind: 'http', url });
   const version = await versionOf(source);
   t.ok(await isUnchanged(source, version));
   t.notOk(await isUnchanged(source, onAnotherDay(version)));

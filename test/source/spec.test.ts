@@ -89,7 +89,6 @@ test('a source description is the same source on another thread', async (t) => {
   const spec: SourceSpec = parseSourceArgument([join(folder, 'data'), upstream.origin], {
     headers: { 'x-key': 'env:KEY' },
     environment: { KEY: 'abc' },
-    idleMsMax: 1000,
     lecturerIds: join(folder, 'ids'),
   });
   t.strictSame(structuredClone(spec), spec);

@@ -2,8 +2,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Test, test } from 'tap';
-import { httpSource } from '../../../src/source/http.js';
-import { collect, failureOf } from '../collect.js';
+import { collect, failureOf, sourceOf } from '../collect.js';
 import { calendarOf } from './calendars.js';
 
 const CALENDAR = calendarOf(
@@ -31,7 +30,7 @@ const RULES = { identifiers: 'uuid', timeZone: 'Europe/Berlin' } as const;
 test('a calendar is read from an address, even without a length', async (t) => {
   for (const hasLength of [true, false]) {
     const url = await serve(t, CALENDAR, hasLength);
-    const { records, rejections, summary } = await collect(httpSource({ kind: 'http', url }), {
+    const { records, rejections, summary } = await collect(sourceOf({ kind: 'http', url }), {
       rules: RULES,
     });
     t.strictSame(rejections, []);
@@ -44,12 +43,12 @@ test('a calendar is read from an address, even without a length', async (t) => {
 
 test('cut calendars are refused, and so are several without a length', async (t) => {
   const cut = await serve(t, CALENDAR.slice(0, -20), false);
-  t.match(await failureOf(collect(httpSource({ kind: 'http', url: cut }), { rules: RULES })), {
+  t.match(await failureOf(collect(sourceOf({ kind: 'http', url: cut }), { rules: RULES })), {
     code: 'source-malformed',
     message: /expected END:VCALENDAR/,
   });
   const several = await serve(t, CALENDAR + CALENDAR.replace('UID:1', 'UID:2'), false);
-  t.match(await failureOf(collect(httpSource({ kind: 'http', url: several }), { rules: RULES })), {
+  t.match(await failureOf(collect(sourceOf({ kind: 'http', url: several }), { rules: RULES })), {
     message: /it may be cut: the transfer has no length, and icalendar does not mark its end/,
   });
 });
@@ -63,7 +62,7 @@ test('an expansion reports progress, and ends when its load is aborted', async (
   const told: number[] = [];
   let records = 0;
   const sink = { row: () => records++, fault() {} };
-  const loading = httpSource({ kind: 'http', url }).load(sink, {
+  const loading = sourceOf({ kind: 'http', url }).load(sink, {
     rules: { ...RULES, from: '2026-01-01', to: '2027-01-01' },
     signal: abort.signal,
     onProgress: (progress) => {

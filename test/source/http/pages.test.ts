@@ -1,7 +1,6 @@
 import { test } from 'tap';
-import { httpSource } from '../../../src/source/http.js';
 import type { LoadProgress } from '../../../src/source/source.js';
-import { collect, failureOf } from '../collect.js';
+import { collect, failureOf, sourceOf } from '../collect.js';
 import { type Answer, allClosed, ndjson, records, shown, startUpstream } from './upstream.js';
 
 /** Three records a page, starting with 3 × page. */
@@ -30,7 +29,7 @@ test('next links are followed, relative or absolute, over one connection', async
       page(Number(cursor), links[cursor] ?? null)(request, response);
     },
   });
-  const source = httpSource({
+  const source = sourceOf({
     kind: 'http',
     url: `${upstream.origin}/v1/all`,
     headers: { authorization: 'Bearer x' },
@@ -54,7 +53,7 @@ test('records are numbered across all pages, and name the page of their line', a
     '/': (_, response) => response.setHeader('link', next('/2')).end('{"n":0}\n{"n":\n'),
     '/2': (_, response) => response.end('\n{"n":2}\n{"n":\n'),
   });
-  const read = await collect(httpSource({ kind: 'http', url: upstream.origin }));
+  const read = await collect(sourceOf({ kind: 'http', url: upstream.origin }));
   t.strictSame(
     read.records.map(({ position }) => position),
     [
@@ -76,7 +75,7 @@ test('the rows of a record with several values have the number of their record, 
     '/2': (_, response) => response.end(lesson('D', 'E') + lesson('F')),
   });
   const rules = { identifiers: 'any' } as const;
-  const read = await collect(httpSource({ kind: 'http', url: upstream.origin }), {
+  const read = await collect(sourceOf({ kind: 'http', url: upstream.origin }), {
     rules,
     onRecord: undefined,
   });
@@ -96,7 +95,7 @@ test('the rows of a record with several values have the number of their record, 
 test('pages of different formats form one set; sizes and progress cover all pages', async (t) => {
   const upstream = await startUpstream(t, { '/': page(0, next('/2')), '/2': page(1, null, 'array') });
   const progress: LoadProgress[] = [];
-  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const source = sourceOf({ kind: 'http', url: upstream.origin });
   const read = await collect(source, { onProgress: (p) => progress.push(p) });
   const bytesRead = ndjson(records(3)).length + JSON.stringify(records(3)).length;
   t.strictSame(read.summary, { format: 'mixed', gzipped: false, bytesRead, version: null });
@@ -139,7 +138,7 @@ test('a missing page or a broken link fails the whole load', async (t) => {
   ];
   for (const [what, answers, problem] of cases) {
     const upstream = await startUpstream(t, answers);
-    const failure = await failureOf(collect(httpSource({ kind: 'http', url: upstream.origin, pagesMax: 4 })));
+    const failure = await failureOf(collect(sourceOf({ kind: 'http', url: upstream.origin, pagesMax: 4 })));
     t.match(failure.message, problem, what);
     t.match(failure.code, /^source-(unreadable|malformed)$/, what);
     t.notMatch(shown(failure), 'top-secret');
@@ -152,7 +151,7 @@ test('pages on another origin are read if allowed, without header fields', async
   const other = await startUpstream(t, { '/2': page(1, next('/3')), '/3': page(2, null) });
   const upstream = await startUpstream(t, { '/': page(0, next(`${other.origin}/2`)) });
   const read = await collect(
-    httpSource({
+    sourceOf({
       kind: 'http',
       url: upstream.origin,
       headers: { authorization: 'Bearer x' },
@@ -172,6 +171,6 @@ test('a connection closed between two pages is opened again', async (t) => {
     response.on('finish', () => setImmediate(() => socket.destroy()));
     page(number, number === 9 ? null : next(`/${number + 1}`))(request, response);
   });
-  const read = await collect(httpSource({ kind: 'http', url: upstream.origin }));
+  const read = await collect(sourceOf({ kind: 'http', url: upstream.origin }));
   t.equal(read.records.length, 30);
 });

@@ -3,9 +3,8 @@ import { pack } from 'msgpackr';
 import Negotiator from 'negotiator';
 import { test } from 'tap';
 import { HEAD_BYTES } from '../../../src/base/limits.js';
-import { httpSource } from '../../../src/source/http.js';
 import type { LoadProgress } from '../../../src/source/source.js';
-import { collect, failureOf } from '../collect.js';
+import { collect, failureOf, sourceOf } from '../collect.js';
 import { allClosed, ndjson, records, startUpstream } from './upstream.js';
 
 const VALUES = records(500);
@@ -36,7 +35,7 @@ test('every format is recognised by its content, with any media type, plain or g
           response.write(sent.subarray(0, 100));
           setImmediate(() => response.end(sent.subarray(100)));
         });
-        const source = httpSource({ kind: 'http', url: `${upstream.origin}/all` });
+        const source = sourceOf({ kind: 'http', url: `${upstream.origin}/all` });
         const read = await collect(source);
         const about = `${format}, ${way}, ${framing}`;
         t.strictSame(
@@ -53,7 +52,7 @@ test('every format is recognised by its content, with any media type, plain or g
 });
 
 test('the name of a source is its address without possible secrets', (t) => {
-  const name = (url: string): string => httpSource({ kind: 'http', url }).name;
+  const name = (url: string): string => sourceOf({ kind: 'http', url }).name;
   t.equal(name('https://example.org/schedule/all'), 'https://example.org/schedule/all');
   t.equal(name('HTTPS://Example.org:443'), 'https://example.org/');
   t.equal(
@@ -91,7 +90,7 @@ test('an upstream that negotiates sends the format with the most fields, and a c
       const [type = ''] = new Negotiator({ headers }).mediaTypes(offered);
       response.setHeader('Content-Type', type).end(bodies[type as keyof typeof bodies]);
     });
-    const { summary } = await collect(httpSource({ kind: 'http', url: `${upstream.origin}/` }));
+    const { summary } = await collect(sourceOf({ kind: 'http', url: `${upstream.origin}/` }));
     read.push(summary.format);
   }
   t.strictSame(read, ['icalendar', 'csv', 'json-array']);
@@ -100,9 +99,7 @@ test('an upstream that negotiates sends the format with the most fields, and a c
 test('configured header fields are sent, and Accept lists the readable formats', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end('[]'));
   const url = `${upstream.origin}/all?term=fall%20term#part`;
-  await collect(
-    httpSource({ kind: 'http', url, headers: { Authorization: 'Bearer abc', 'X-Tenant': 'one' } }),
-  );
+  await collect(sourceOf({ kind: 'http', url, headers: { Authorization: 'Bearer abc', 'X-Tenant': 'one' } }));
   const [request] = upstream.requests;
   t.equal(request?.method, 'GET');
   t.equal(request?.url, '/all?term=fall%20term');
@@ -113,14 +110,14 @@ test('configured header fields are sent, and Accept lists the readable formats',
   );
   t.notOk(request?.headers['if-none-match']);
 
-  await collect(httpSource({ kind: 'http', url, headers: { accept: 'application/vnd.timetable+json' } }));
+  await collect(sourceOf({ kind: 'http', url, headers: { accept: 'application/vnd.timetable+json' } }));
   t.equal(upstream.requests[1]?.headers.accept, 'application/vnd.timetable+json', 'and can be set');
 });
 
 test('user and password of the address are sent as Basic credentials', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end('[]'));
   const url = `${upstream.origin.replace('://', '://us%C3%A9r:p%40ss@')}/`;
-  await collect(httpSource({ kind: 'http', url }));
+  await collect(sourceOf({ kind: 'http', url }));
   const expected = `Basic ${Buffer.from('usér:p@ss').toString('base64')}`;
   t.equal(upstream.requests[0]?.headers.authorization, expected);
 });
@@ -150,7 +147,7 @@ test('invalid addresses and header fields are refused at once, without showing t
   ];
   for (const [url, headers, message] of cases) {
     try {
-      httpSource({ kind: 'http', url, headers });
+      sourceOf({ kind: 'http', url, headers });
       t.fail(`${url} was accepted`);
     } catch (error) {
       t.match(error, { name: 'LecternError', code: 'option-invalid', message });
@@ -166,7 +163,7 @@ test('progress counts the transferred bytes', async (t) => {
     response.writeHead(200, { 'content-length': packed.length, 'content-encoding': 'gzip' }).end(packed);
   });
   const progress: LoadProgress[] = [];
-  await collect(httpSource({ kind: 'http', url: upstream.origin }), { onProgress: (p) => progress.push(p) });
+  await collect(sourceOf({ kind: 'http', url: upstream.origin }), { onProgress: (p) => progress.push(p) });
   t.ok(progress.length > 1);
   t.match(progress.at(-1), { bytesRead: packed.length, bytesTotal: packed.length });
   t.ok(progress.every((p, i) => i === 0 || p.records >= (progress[i - 1]?.records ?? 0)));
@@ -174,7 +171,7 @@ test('progress counts the transferred bytes', async (t) => {
 
 test('records that cannot be decoded are rejected one by one, as in a file', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end('{"n":1}\n{"n":\n{"n":3}\n'));
-  const read = await collect(httpSource({ kind: 'http', url: upstream.origin }));
+  const read = await collect(sourceOf({ kind: 'http', url: upstream.origin }));
   t.equal(read.records.length, 2);
   t.match(read.rejections, [{ position: { record: 2, line: 2 }, code: 'malformed-record' }]);
 });
@@ -201,7 +198,7 @@ test('an abort ends the load with its reason, at every stage', async (t) => {
     const upstream = await startUpstream(t, answer);
     const controller = new AbortController();
     const reason = new Error('enough');
-    const source = httpSource({ kind: 'http', url: upstream.origin });
+    const source = sourceOf({ kind: 'http', url: upstream.origin });
     // Time for the first bytes to arrive.
     setTimeout(() => controller.abort(reason), 50);
     t.equal(await failureOf(collect(source, { signal: controller.signal })), reason, stage);
@@ -217,7 +214,7 @@ test('errors of the sink come through unchanged, and the connection is closed', 
     response.write('{"n":1}\n'.repeat(HEAD_BYTES / 8));
   });
   const mistake = new TypeError('a mistake');
-  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const source = sourceOf({ kind: 'http', url: upstream.origin });
   const failure = await failureOf(
     source.load({
       row() {

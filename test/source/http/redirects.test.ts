@@ -1,7 +1,6 @@
 import { test } from 'tap';
 import { UPSTREAM_REDIRECTS_MAX } from '../../../src/base/limits.js';
-import { httpSource } from '../../../src/source/http.js';
-import { collect, failureOf } from '../collect.js';
+import { collect, failureOf, sourceOf } from '../collect.js';
 import { CERTIFICATE } from './certificate.js';
 import { type Answer, allClosed, shown, startUpstream } from './upstream.js';
 
@@ -20,7 +19,7 @@ test('redirects on the same origin are followed with the header fields', async (
       '/a/b': to('../e', status),
       '/e': BODY,
     });
-    const read = await collect(httpSource({ kind: 'http', url: upstream.origin, headers: HEADERS }));
+    const read = await collect(sourceOf({ kind: 'http', url: upstream.origin, headers: HEADERS }));
     t.equal(read.records.length, 1);
     t.strictSame(upstream.paths, ['/', '/a/b?c=d', '/e']);
     t.equal(upstream.requests[2]?.headers.authorization, 'Bearer top-secret');
@@ -34,7 +33,7 @@ test('a redirect to another origin drops configured header fields, even if it le
     '/': to(other.origin.replace('://', '://eve:password@')),
     '/back': BODY,
   });
-  await collect(httpSource({ kind: 'http', url: upstream.origin, headers: HEADERS }));
+  await collect(sourceOf({ kind: 'http', url: upstream.origin, headers: HEADERS }));
   const [first, back] = upstream.requests;
   t.equal(first?.headers.authorization, 'Bearer top-secret');
   for (const request of [other.requests[0], back]) {
@@ -47,7 +46,7 @@ test('a redirect to another origin drops configured header fields, even if it le
 test('user and password of the address go to no other origin', async (t) => {
   const other = await startUpstream(t, BODY);
   const upstream = await startUpstream(t, to(other.origin));
-  await collect(httpSource({ kind: 'http', url: upstream.origin.replace('://', '://user:top-secret@') }));
+  await collect(sourceOf({ kind: 'http', url: upstream.origin.replace('://', '://user:top-secret@') }));
   t.match(upstream.requests[0]?.headers.authorization, /^Basic /);
   t.equal(other.requests[0]?.headers.authorization, undefined);
 });
@@ -56,7 +55,7 @@ test('if another origin requires header fields, the failure says why they were n
   const other = await startUpstream(t, (_, response) => response.writeHead(401).end());
   const upstream = await startUpstream(t, to(`${other.origin}/all`));
   const failure = await failureOf(
-    collect(httpSource({ kind: 'http', url: upstream.origin, headers: HEADERS })),
+    collect(sourceOf({ kind: 'http', url: upstream.origin, headers: HEADERS })),
   );
   t.equal(
     failure.message,
@@ -83,7 +82,7 @@ test('redirects are bounded, form no circles, and lead only to http and https', 
   ];
   for (const [what, answers, problem] of cases) {
     const upstream = await startUpstream(t, answers);
-    const load = collect(httpSource({ kind: 'http', url: `${upstream.origin}/0` }));
+    const load = collect(sourceOf({ kind: 'http', url: `${upstream.origin}/0` }));
     if (problem === null) {
       t.equal((await load).records.length, 1, what);
     } else {
@@ -100,7 +99,7 @@ test('secrets in the address of a redirect are hidden', async (t) => {
     '/': to('/signed?signature=top-secret'),
     '/signed': (_, response) => response.writeHead(500).end(),
   });
-  const failure = await failureOf(collect(httpSource({ kind: 'http', url: upstream.origin })));
+  const failure = await failureOf(collect(sourceOf({ kind: 'http', url: upstream.origin })));
   t.match(failure.message, `cannot read ${upstream.origin}/signed?signature=…: the answer is 500`);
   t.notMatch(shown(failure), 'top-secret');
 });
@@ -109,21 +108,21 @@ test('https works with the given certificate authority, and never falls back to 
   const plain = await startUpstream(t, BODY);
   const secure = await startUpstream(t, { '/': BODY, '/down': to(plain.origin) }, { secure: true });
   const url = secure.origin;
-  t.equal((await collect(httpSource({ kind: 'http', url, ca: CERTIFICATE }))).records.length, 1);
+  t.equal((await collect(sourceOf({ kind: 'http', url, ca: CERTIFICATE }))).records.length, 1);
 
-  const untrusted = await failureOf(collect(httpSource({ kind: 'http', url })));
+  const untrusted = await failureOf(collect(sourceOf({ kind: 'http', url })));
   t.match(untrusted, {
     code: 'source-unreadable',
     message: `cannot read ${url}/: its certificate is self-signed`,
   });
 
   const failure = await failureOf(
-    collect(httpSource({ kind: 'http', url: `${url}/down`, ca: CERTIFICATE, headers: HEADERS })),
+    collect(sourceOf({ kind: 'http', url: `${url}/down`, ca: CERTIFICATE, headers: HEADERS })),
   );
   const problem = `it redirects from https to ${plain.origin}/, which is not encrypted`;
   t.match(failure, { code: 'source-unreadable', message: `cannot read ${url}/down: ${problem}` });
   t.equal(plain.requests.length, 0);
 
   const up = await startUpstream(t, to(url));
-  t.equal((await collect(httpSource({ kind: 'http', url: up.origin, ca: CERTIFICATE }))).records.length, 1);
+  t.equal((await collect(sourceOf({ kind: 'http', url: up.origin, ca: CERTIFICATE }))).records.length, 1);
 });

@@ -4,10 +4,9 @@ import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type Test, test } from 'tap';
-import { postgresSource } from '../../../src/source/postgres/postgres.js';
-import type { PostgresSpec } from '../../../src/source/postgres/postgres-spec.js';
+import type { PostgresSpec } from '../../../src/source/postgres/postgres-address.js';
 import { until } from '../../waiting/until.js';
-import { collect } from '../collect.js';
+import { collect, sourceOf } from '../collect.js';
 import { skip as noServer, startServer } from './server.js';
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
@@ -45,7 +44,7 @@ test('TLS follows sslmode', { skip }, async (t) => {
   const query = 'SELECT ssl, client_dn FROM pg_stat_ssl WHERE pid = pg_backend_pid()';
   const ask = async (host: string, parameters: string, more: Partial<PostgresSpec> = {}) => {
     const url = `postgres://postgres@${host}:${server.port}/postgres?${parameters}`;
-    const { records } = await collect(postgresSource({ kind: 'postgres', url, query, ...more }), {
+    const { records } = await collect(sourceOf({ kind: 'postgres', url, query, ...more }), {
       onRecord: () => true,
     });
     return records[0]?.value;
@@ -158,7 +157,7 @@ test('with sslnegotiation=direct, TLS begins at once', { skip: noServer }, async
   const { port } = listener.address() as AddressInfo;
   for (const negotiation of ['postgres', 'direct']) {
     const url = `postgres://u@127.0.0.1:${port}/x?sslmode=require&sslnegotiation=${negotiation}`;
-    await t.rejects(collect(postgresSource({ kind: 'postgres', url, query: 'SELECT 1' })));
+    await t.rejects(collect(sourceOf({ kind: 'postgres', url, query: 'SELECT 1' })));
   }
   t.strictSame(first, [0, 0x16], 'a request for TLS, and a handshake');
 });

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { test } from 'tap';
-import { postgresSource } from '../../../src/source/postgres/postgres.js';
-import { collect } from '../collect.js';
+import { collect, sourceOf } from '../collect.js';
 import { eventsTable, skip, startServer, type TestServer } from './server.js';
 
 const DOCS = readFileSync(new URL('../../../docs/postgresql.md', import.meta.url), 'utf8');
@@ -11,7 +10,7 @@ const OF_COUNTER = 'SELECT n FROM events_version';
 const COUNTER = /CREATE TABLE events_version[^`]*/.exec(DOCS)?.[0] ?? '';
 
 function versionOf(server: TestServer, versionQuery: string): Promise<string | null> {
-  const source = postgresSource({
+  const source = sourceOf({
     kind: 'postgres',
     url: server.url(),
     query: 'SELECT 1 AS n',
