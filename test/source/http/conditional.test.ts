@@ -1,7 +1,5 @@
 import { test } from 'tap';
-import { addressDigest } from '../../../src/source/http/call.js';
-import { httpSource } from '../../../src/source/http.js';
-import { collect, failureOf, isUnchanged } from '../collect.js';
+import { collect, failureOf, isUnchanged, sourceOf } from '../collect.js';
 import { type Answer, allClosed, ndjson, records, startUpstream } from './upstream.js';
 
 const BODY = ndjson(records(3));
@@ -20,7 +18,7 @@ test('data with an unchanged entity tag is not read again', async (t) => {
   for (const etag of ['"one"', 'W/"one"', '""', '"with\\and-é"']) {
     const state = { etag };
     const upstream = await startUpstream(t, withEntityTag(state));
-    const source = httpSource({ kind: 'http', url: `${upstream.origin}/all` });
+    const source = sourceOf({ kind: 'http', url: `${upstream.origin}/all` });
     const { version } = (await collect(source)).summary;
     t.type(version, 'string', etag);
     t.ok(await isUnchanged(source, version), etag);
@@ -40,7 +38,7 @@ test('unchanged data is not read again even if the upstream ignores If-None-Matc
     response.setHeader('etag', '"one"').write(BODY);
     // It never ends: the body is not awaited.
   });
-  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const source = sourceOf({ kind: 'http', url: upstream.origin });
   t.ok(await isUnchanged(source, versionFor(upstream.origin)));
   await allClosed(upstream);
 });
@@ -63,7 +61,7 @@ test('without an entity tag, the date of the last change counts if it is older t
       if (request.headers['if-modified-since'] === lastModified) response.writeHead(304).end();
       else response.end(BODY);
     });
-    const source = httpSource({ kind: 'http', url: upstream.origin });
+    const source = sourceOf({ kind: 'http', url: upstream.origin });
     const { version } = (await collect(source)).summary;
     const about = `${lastModified} at ${date}`;
     t.equal(version !== null, isUsed, about);
@@ -73,7 +71,7 @@ test('without an entity tag, the date of the last change counts if it is older t
 
 test('the version of one address is not used for another', async (t) => {
   const upstream = await startUpstream(t, withEntityTag({ etag: '"one"' }));
-  const at = (path: string) => httpSource({ kind: 'http', url: upstream.origin + path });
+  const at = (path: string) => sourceOf({ kind: 'http', url: upstream.origin + path });
   const { version } = (await collect(at('/a?term=fall'))).summary;
   t.notOk(await isUnchanged(at('/a?term=spring'), version), 'the same entity tag means something else there');
   t.equal(upstream.requests.at(-1)?.headers['if-none-match'], undefined);
@@ -91,7 +89,7 @@ test('a redirected address has the version of its target', async (t) => {
     '/one': withEntityTag({ etag: '"same"' }),
     '/two': withEntityTag({ etag: '"same"' }),
   });
-  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const source = sourceOf({ kind: 'http', url: upstream.origin });
   const { version } = (await collect(source)).summary;
   t.ok(await isUnchanged(source, version));
   target = '/two';
@@ -100,7 +98,7 @@ test('a redirected address has the version of its target', async (t) => {
 
 test('versions of other addresses are not sent', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.end(BODY));
-  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const source = sourceOf({ kind: 'http', url: upstream.origin });
   const { url } = JSON.parse(versionFor(upstream.origin)) as { url: string };
   for (const previous of [
     '',
@@ -119,7 +117,7 @@ test('versions of other addresses are not sent', async (t) => {
 
 test('an unexpected 304 is a failure', async (t) => {
   const upstream = await startUpstream(t, (_, response) => response.writeHead(304).end());
-  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const source = sourceOf({ kind: 'http', url: upstream.origin });
   const message = `cannot read ${upstream.origin}/: the answer is 304 Not Modified; expected 200`;
   t.match(await failureOf(collect(source)), { code: 'source-unreadable', message });
   t.match(await failureOf(collect(source, { previous: 'of another address' })), { message });
@@ -133,13 +131,13 @@ test('a set in pages has no version', async (t) => {
       if (request.url === '/') response.setHeader('link', `</2>; rel="${rel}"`);
       response.end(BODY);
     });
-    const read = await collect(httpSource({ kind: 'http', url: upstream.origin }));
+    const read = await collect(sourceOf({ kind: 'http', url: upstream.origin }));
     t.equal(read.summary.version, null, rel);
   }
   const upstream = await startUpstream(t, (_, response) => {
     response.setHeader('etag', '"one"').setHeader('link', '</style.css>; rel=stylesheet').end(BODY);
   });
-  t.type((await collect(httpSource({ kind: 'http', url: upstream.origin }))).summary.version, 'string');
+  t.type((await collect(sourceOf({ kind: 'http', url: upstream.origin }))).summary.version, 'string');
 });
 
 test('an unchanged first page with new further pages is read again with them', async (t) => {
@@ -152,7 +150,7 @@ test('an unchanged first page with new further pages is read again with them', a
     if (isFirst && request.headers['if-none-match'] === '"first"') response.writeHead(304).end();
     else response.end(BODY);
   });
-  const source = httpSource({ kind: 'http', url: upstream.origin });
+  const source = sourceOf({ kind: 'http', url: upstream.origin });
   const { version } = (await collect(source)).summary;
   t.ok(await isUnchanged(source, version));
   pages = 2;
@@ -163,6 +161,6 @@ test('an unchanged first page with new further pages is read again with them', a
 
 /** A version as from a load of the address. */
 function versionFor(origin: string): string {
-  const url = addressDigest(new URL(origin));
+  const url = sourceOf({ kind: 'http', url: origin }).id?.slice('address '.length);
   return JSON.stringify({ url, etag: '"one"' });
 }
