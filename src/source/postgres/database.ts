@@ -139,7 +139,11 @@ async function connect(address: PostgresAddress, options: DatabaseOptions): Prom
     for (const ssl of place.host.startsWith('/') ? [false as const] : ways) {
       options.signal?.throwIfAborted();
       const leftMs = options.answerMsMax - (performance.now() - beganMs);
-      if (leftMs <= 0) break;
+      if (leftMs <= 0) {
+        // TLS was refused, and no time is left to go on without it.
+        if (isTlsProblem(failed?.error)) failed = { error: new Hang(options.answerMsMax), place };
+        break;
+      }
       // Each host gets its share of the time, so that a silent host leaves time for the next ones.
       const msMax = Math.ceil(Math.min(leftMs / (places.length - n), address.connectMsMax ?? leftMs));
       const login = address.bindsChannel ? new BoundLogin() : null;
