@@ -313,7 +313,7 @@ test('a load after a failure starts afresh', async (t) => {
     if (fault === undefined) response.setHeader('etag', '"one"').end(LINES);
     else fault(request, response);
   });
-  const source = httpSource({ kind: 'http', url: upstream.origin, headersMsMax: 100 });
+  const source = httpSource({ kind: 'http', url: upstream.origin, headersMsMax: 1000 });
   for (fault of faults) {
     await failureOf(collect(source));
     fault = undefined;
