@@ -1,12 +1,12 @@
 /** All clashes: counts by kind and week as a chart, and each with its sides. Those that are over come last. */
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Clash, clashOf } from '../clash.js';
 import { client, noteVersion, readNames, useLoaded } from '../data.js';
 import { csvOf, saveFile } from '../files.js';
 import { Icon, Loading, namesOf, Problem } from '../parts.js';
 import { say, sayDate, sayMoment, sayNumber } from '../speak.js';
-import { address, firstDay, link, now, setMore, zone } from '../store.js';
+import { address, firstDay, link, now, setMore, today, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
 import { ClashSides, clashReason } from './clash-sides.js';
 
@@ -130,6 +130,14 @@ function KindFilter({ clashes }: { readonly clashes: readonly Clash[] }): JSX.El
 /** A column for each week; a click shows only that week. */
 function Chart({ clashes }: { readonly clashes: readonly Clash[] }): JSX.Element | null {
   const { from } = address.value.more;
+  const present = weekStart(today.value, firstDay);
+  const place = useRef<HTMLLIElement>(null);
+  // On a phone the past weeks alone would be in sight.
+  useLayoutEffect(() => {
+    const list = place.current?.parentElement;
+    if (!place.current || !list) return;
+    list.scrollLeft = place.current.offsetLeft - (list.clientWidth - place.current.offsetWidth) / 2;
+  }, []);
   const weeks = new Map<string, Record<string, number>>();
   for (const clash of clashes) {
     const counts = weeks.get(weekOf(clash)) ?? {};
@@ -151,7 +159,7 @@ function Chart({ clashes }: { readonly clashes: readonly Clash[] }): JSX.Element
           const counts = weeks.get(week) ?? {};
           const day = sayDate(week, { day: 'numeric', month: 'short' });
           return (
-            <li key={week}>
+            <li key={week} {...(week === present && { ref: place, 'data-now': true })}>
               <button
                 type="button"
                 aria-pressed={from === week}

@@ -456,6 +456,22 @@ if (NO_BROWSER !== null) {
       }
     });
 
+    await t.test('on paper a lesson of 45 minutes tells its time and room', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:BIO-2A&date=2026-11-09`);
+      await page.emulateMedia({ media: 'print' });
+      await counted(page.locator('.lesson[data-size="small"]'), 2);
+      t.same(
+        await page.evaluate(`[...document.querySelectorAll('.lesson')]
+          .filter((lesson) => {
+            const [box, line] = [lesson, lesson.querySelector('.lesson-time')].map((each) => each.getBoundingClientRect());
+            return line.right > box.right || line.bottom > box.bottom;
+          })
+          .map((lesson) => lesson.textContent)`),
+        [],
+      );
+      await page.close();
+    });
+
     await t.test('axe finds nothing, at three widths, light and dark', async (t) => {
       for (const device of AXE_DEVICES) {
         for (const search of AXE_VIEWS) {
