@@ -140,6 +140,8 @@ const RESULTS_MAX = 40;
 
 /** @param at the revision at which reading began */
 function remember(key: string, data: unknown, at: number): void {
+  // A read that began earlier may end later.
+  if ((results.get(key)?.revision ?? at) > at) return;
   results.delete(key);
   results.set(key, { revision: at, data });
   const [oldest] = results.keys();
@@ -165,34 +167,36 @@ function readShared<T>(
 ): { readonly data: Promise<T>; readonly end: () => void } {
   const at = revision.peek();
   const name = `${at} ${key}`;
-  const forget = (): void => void reads.delete(name);
-  let read = reads.get(name);
-  if (read === undefined) {
+  const forget = (read: Read): void => {
+    if (reads.get(name) === read) reads.delete(name);
+  };
+  const start = (): Read => {
     const abort = new AbortController();
     const data = reading(() => load(abort.signal)).then((result) => {
       remember(key, result, at);
       return result;
     });
-    data.then(forget, forget);
-    read = { data, abort, wanted: 0 };
+    const read = { data, abort, wanted: 0 };
     reads.set(name, read);
-  }
-  const { data, abort } = read;
-  const own = read;
-  own.wanted++;
+    const settled = (): void => forget(read);
+    data.then(settled, settled);
+    return read;
+  };
+  const read = reads.get(name) ?? start();
+  read.wanted++;
   let isWanted = true;
   const end = (): void => {
     if (!isWanted) return;
     isWanted = false;
-    own.wanted--;
+    read.wanted--;
     // The next view may ask for it in the same step.
     queueMicrotask(() => {
-      if (own.wanted > 0 || reads.get(name) !== own) return;
-      forget();
-      abort.abort();
+      if (read.wanted > 0) return;
+      forget(read);
+      read.abort.abort();
     });
   };
-  return { data: data as Promise<T>, end };
+  return { data: read.data as Promise<T>, end };
 }
 
 /** Reads once for each key and revision. What is shown stays until the next is there. */
@@ -338,7 +342,8 @@ export interface Timetable {
   readonly isCut: boolean;
 }
 
-const NAME_MARK = 'name:';
+/** Before the name of a lecturer without an id, which stands in for it. */
+export const NAME_MARK = 'name:';
 
 /** The filters of a timetable. Lecturers without an id have none: their rows are chosen here. */
 export function filtersOf({ kind, id }: Target): Record<string, string> {
@@ -368,7 +373,12 @@ export function leftOutFilters(not: readonly LeftOut[]): Record<string, string[]
   return filters;
 }
 
-function windowQuery({ from, to }: Window): object {
+/** The list that has the events of a timetable. */
+export function pathOf({ kind }: Target): '/schedule' | '/schedule/personal' {
+  return kind === 'me' ? '/schedule/personal' : '/schedule';
+}
+
+export function windowQuery({ from, to }: Window): object {
   return { startTime: new Date(from).toISOString(), endTime: new Date(to).toISOString() };
 }
 
@@ -385,8 +395,7 @@ export async function readTimetable(target: Target, window: Window, signal: Abor
   const query = { ...filtersOf(target), ...windowQuery(window), limit: PAGE_ROWS };
   const readEvents = async (): Promise<{ events: TimetableEvent[]; isCut: boolean }> => {
     const events: TimetableEvent[] = [];
-    const path = target.kind === 'me' ? '/schedule/personal' : '/schedule';
-    for await (const answer of client.pages(path, query, { signal })) {
+    for await (const answer of client.pages(pathOf(target), query, { signal })) {
       noteVersion(answer.version);
       events.push(...answer.data);
       if (events.length >= ROWS_MAX) return { events, isCut: answer.nextCursor !== null };

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { KINDS, type Target, type TargetKind } from './address.js';
-import { client, reading, shortId } from './data.js';
+import { client, NAME_MARK, reading, shortId } from './data.js';
 import { Icon } from './parts.js';
 import { say } from './speak.js';
 import { choose, keyOf, readRecent } from './targets.js';
@@ -29,7 +29,7 @@ async function findHits(text: string, signal: AbortSignal): Promise<readonly Hit
     return data.map(({ id, name, events, studyGroup }): Hit => {
       const shown = name ?? shortId(id ?? '');
       if (kind === 'group') return { kind, id: studyGroup ?? name ?? id ?? '', name: shown, events };
-      return { kind, id: id ?? `name:${name ?? ''}`, name: shown, events };
+      return { kind, id: id ?? `${NAME_MARK}${name ?? ''}`, name: shown, events };
     });
   };
   const q = text.slice(0, QUERY_LENGTH_MAX);

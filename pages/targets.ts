@@ -3,11 +3,10 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { type Address, sameTarget, TARGETS_MAX, type Target } from './address.js';
-import { client, reading, readNames, revision, shortId, token } from './data.js';
+import { client, NAME_MARK, reading, readNames, revision, shortId, token } from './data.js';
 import { say } from './speak.js';
 import { address, go, keep, readKept } from './store.js';
 
-const NAME_MARK = 'name:';
 const ME: readonly Target[] = [{ kind: 'me', id: '' }];
 
 export function targetsOf({ of }: Address): readonly Target[] {

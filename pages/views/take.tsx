@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { encode } from 'uqr';
 import type { Target } from '../address.js';
-import { client, filtersOf, leftOutFilters, reading } from '../data.js';
+import { client, filtersOf, leftOutFilters, pathOf, reading, windowQuery } from '../data.js';
 import { saveFile } from '../files.js';
 import { Icon } from '../parts.js';
 import { say } from '../speak.js';
@@ -68,11 +68,9 @@ async function downloadAll(targets: readonly Target[], format: 'ics' | 'csv'): P
     const query = {
       ...filtersOf(target),
       ...leftOutFilters(address.value.not),
-      startTime: new Date(window.from).toISOString(),
-      endTime: new Date(window.to).toISOString(),
+      ...windowQuery(window),
     };
-    const path = target.kind === 'me' ? '/schedule/personal' : '/schedule';
-    const text = await reading(() => client.text(path, { ...query, format } as object));
+    const text = await reading(() => client.text(pathOf(target), { ...query, format } as object));
     saveFile(`${nameOf(target)} ${from}.${format}`, format === 'csv' ? 'text/csv' : 'text/calendar', text);
   }
 }

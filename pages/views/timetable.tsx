@@ -9,6 +9,7 @@ import {
   client,
   filtersOf,
   fresh,
+  pathOf,
   prefetch,
   readConflicts,
   readNames,
@@ -163,7 +164,7 @@ async function goToNearest(
   const window = windowOf(from, days, zone.value);
   const found = await Promise.all(
     targets.map(async (target): Promise<number | null> => {
-      const path = target.kind === 'me' ? '/schedule/personal' : '/schedule';
+      const path = pathOf(target);
       if (direction === 1) {
         const query = { ...filtersOf(target), startTime: new Date(window.to).toISOString(), limit: 1 };
         const { data } = await client.get(path, query as object);
