@@ -251,7 +251,10 @@ test('a hang is noticed and ended, without configured limits', async (t) => {
   const { upstream, until } = await setUp(t, {}, {});
   await upstream.behave({ kind: 'hang' });
   const hung = await until('hangs', ({ source }) => source.state === 'failed');
-  t.match(hung, { status: 'degraded', source: { lastError: /no answer came within 3\.6 s$/ } });
+  // 3.6 s, or 1.8 times the longest load if that is longer: on a busy machine, loads are slow.
+  const [, seconds] = /no answer came within ([\d.]+) s$/.exec(hung.source.lastError ?? '') ?? [];
+  t.equal(hung.status, 'degraded');
+  t.ok(Number(seconds) >= 3.6 && Number(seconds) < 60, `${seconds} s`);
   // The next request already hangs.
   await timeForAFault(2 * INTERVAL_SECONDS * 1000);
   await upstream.behave({ kind: 'serve', body: json(100, 'back') });
