@@ -40,7 +40,6 @@ export class Column {
   readonly codes: Growable<Uint32Array> = new Growable(Uint32Array);
   readonly #isOutput: boolean;
   readonly #jsonLengthOfCode = new Growable(Uint32Array);
-  #valueBytes = 0;
   #eventsCounted = 0;
   #rowBytes = 0;
 
@@ -61,13 +60,11 @@ export class Column {
   /** Estimates the bytes in the image. Each call counts only new values. */
   finishBytes(): number {
     const { dictionary } = this;
-    for (let code = this.#jsonLengthOfCode.length; code < dictionary.size; code++) {
-      const length = jsonByteLength(dictionary.valueOf(code));
-      this.#jsonLengthOfCode.push(length);
-      this.#valueBytes += length;
-    }
-    const ofValues = COPIES_OF_VALUES * this.#valueBytes + FINISH_BYTES_PER_VALUE * dictionary.size;
+    const ofValues = COPIES_OF_VALUES * dictionary.byteLength + FINISH_BYTES_PER_VALUE * dictionary.size;
     if (!this.#isOutput) return ofValues;
+    for (let code = this.#jsonLengthOfCode.length; code < dictionary.size; code++) {
+      this.#jsonLengthOfCode.push(jsonByteLength(dictionary.valueOf(code)));
+    }
     const lengths = this.#jsonLengthOfCode.view();
     const codes = this.codes.view();
     const nullBytes = jsonByteLength(null);

@@ -1,10 +1,12 @@
+import { LESSON_ID_UNITS_MAX } from '../base/limits.js';
 import type { IdentifierMode, NormalisedEvent, RecordPosition, Rejection } from '../base/model/event.js';
 import { FIELDS, type FieldName, type KnownField, slotOf } from '../base/model/fields.js';
 import { isCanonicalUuid } from '../base/model/identifier.js';
 import type { AmbiguousTimes } from '../base/model/zone.js';
-import { ByteStrings, copyText, isSame, viewOf } from '../base/structures/byte-strings.js';
+import { ByteStrings, copyText, isAscii, isSame, viewOf } from '../base/structures/byte-strings.js';
 import { NO_CODE } from '../base/structures/dictionary.js';
 import type { KeyedHash } from '../base/structures/keyed-hash.js';
+import { RecentValues } from '../base/structures/recent-values.js';
 import { HALVED, NULL, type Row, STRIDE, WHOLE } from '../base/structures/row.js';
 import type { SnapshotBuilder } from './builder.js';
 import type { Column } from './columns.js';
@@ -29,9 +31,7 @@ const NONE = -1;
 const REFUSED = -2;
 const UNUSED = 0xfffffffe;
 const SPELLINGS_REMEMBERED = 4096;
-const INSTANTS_REMEMBERED = 4096;
 const INSTANT_BYTES_MAX = 32;
-const NO_INSTANT = 255;
 const ID_BYTES_MAX = 512;
 const LESSON_BYTES_KEPT = 256;
 
@@ -76,7 +76,7 @@ export class RowIntake {
   }
 
   get heldBytes(): number {
-    let bytes = 2 * INSTANTS_REMEMBERED * INSTANT_BYTES_MAX;
+    let bytes = this.#instants.heldBytes + this.#modified.heldBytes;
     for (const spellings of this.#spellings) bytes += spellings.heldBytes;
     return bytes;
   }
@@ -163,7 +163,10 @@ class Spellings {
   /** Whether an empty text means no value. */
   readonly #skipsEmpty: boolean;
   readonly #strings = new ByteStrings();
-  /** The canonical value of each spelling. Null once the spelling is refused or has a code. */
+  /**
+   * The canonical value of each spelling. Null once the spelling is refused or has a code, and for a lesson whose bytes
+   * are canonical.
+   */
   readonly #values: (string | null)[] = [];
   /** For each spelling: a code of the column, UNUSED, or NO_CODE if refused. */
   #codes: Uint32Array = new Uint32Array(64);
@@ -212,7 +215,12 @@ class Spellings {
   /** The caller must add an event with this spelling after the call. */
   codeOf(number: number): number {
     if (this.#codes[number] === UNUSED) {
-      this.#codes[number] = this.#column.dictionary.intern(this.#values[number]!);
+      const { dictionary } = this.#column;
+      const value = this.#values[number] as string | null;
+      this.#codes[number] =
+        value === null
+          ? dictionary.internBytes(this.#lastView, 0, this.#lastLength)
+          : dictionary.intern(value);
       this.#values[number] = null;
     }
     return this.#codes[number]!;
@@ -222,9 +230,10 @@ class Spellings {
   #numberOfLesson(row: Row, view: DataView, from: number, to: number): number {
     const last = this.#lastLesson;
     if (this.#lastLength !== to - from || !isSame(this.#lastView, 0, view, from, to - from)) {
-      const value = this.#rules.value(this.#field, row.textOf(this.#slot));
+      const isCanonical = to - from <= LESSON_ID_UNITS_MAX && isAscii(view, from, to);
+      const value = isCanonical ? null : this.#rules.value(this.#field, row.textOf(this.#slot));
       this.#values[0] = value;
-      this.#codes[0] = value === null ? NO_CODE : UNUSED;
+      this.#codes[0] = value === null && !isCanonical ? NO_CODE : UNUSED;
       this.#lastLength = to - from <= last.length ? to - from : -1;
       if (this.#lastLength !== -1) copyText(view, from, to, this.#lastView, 0);
     }
@@ -247,33 +256,30 @@ class Spellings {
 
 class InstantMemo {
   readonly #rules: RowRules;
-  readonly #view: DataView = new DataView(new ArrayBuffer(INSTANTS_REMEMBERED * INSTANT_BYTES_MAX));
-  /** NO_INSTANT marks a free entry. 0 would mean an empty text. */
-  readonly #lengths: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED).fill(NO_INSTANT);
-  readonly #instantMs: Float64Array = new Float64Array(INSTANTS_REMEMBERED);
-  readonly #kinds: Uint8Array = new Uint8Array(INSTANTS_REMEMBERED);
+  readonly #recent = new RecentValues(INSTANT_BYTES_MAX);
+  readonly #instantMs: Float64Array = new Float64Array(this.#recent.size);
+  readonly #kinds: Uint8Array = new Uint8Array(this.#recent.size);
 
   constructor(rules: RowRules) {
     this.#rules = rules;
   }
 
+  get heldBytes(): number {
+    return this.#recent.heldBytes;
+  }
+
   /** Writes epoch milliseconds to `times[n]`, or NaN for an unreadable value. @returns EXACT, GAP or OVERLAP */
   read(row: Row, place: number, times: Float64Array, n: number): number {
-    const { spans } = row;
-    const from = spans[place]!;
-    const length = spans[place + 1]! - from;
-    const view = row.viewOf(place / STRIDE);
-    const entry = spans[place + 2]! & (INSTANTS_REMEMBERED - 1);
-    const start = entry * INSTANT_BYTES_MAX;
-    if (this.#lengths[entry] !== length || !isSame(this.#view, start, view, from, length)) {
-      if (!row.isText(place / STRIDE)) {
+    const field = place / STRIDE;
+    let entry = this.#recent.find(row, field);
+    if (entry === -1) {
+      if (!row.isText(field)) {
         times[n] = Number.NaN;
         return EXACT;
       }
       const kind = this.#learn(row, place, times, n);
-      if (Number.isNaN(times[n]) || length > INSTANT_BYTES_MAX) return kind;
-      copyText(view, from, from + length, this.#view, start);
-      this.#lengths[entry] = length;
+      entry = Number.isNaN(times[n]) ? -1 : this.#recent.keep(row, field);
+      if (entry === -1) return kind;
       this.#instantMs[entry] = times[n]!;
       this.#kinds[entry] = kind;
     }

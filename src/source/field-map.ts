@@ -168,7 +168,8 @@ export class FieldTable {
     const entries = new Map([...defaults, ...given]);
     const parts = [...given.keys()].filter((name) => name.startsWith(WHEN));
     const plan = planColumns([...fields, ...parts], entries, isFlat);
-    const row = new Row(plan.slots);
+    // The last slot is for the id of a record that becomes several rows.
+    const row = new Row(plan.slots + 1);
     this.#rules = rules;
     this.row = row;
     this.places = plan.places;
@@ -178,6 +179,7 @@ export class FieldTable {
     this.#stepped = plan.stepped;
     this.#rows = new RecordRows({
       row,
+      recordField: plan.slots,
       give: () => sink.row(row, rules),
       identifiers: rules.identifiers,
       steps: fields === MAPPED_FIELDS ? eventSteps(format, rules, entries) : [],

@@ -18,6 +18,7 @@ import { FIELDS } from '../base/model/fields.js';
 import { type FieldValue, type MapValue, OTHERWISE, type ReadRules } from '../base/model/read-rules.js';
 import { suggest } from '../base/model/suggest.js';
 import { quoteEscaped } from '../base/model/text.js';
+import { RecentValues } from '../base/structures/recent-values.js';
 import { type Item, LIST, NULL, OTHER, type Row } from '../base/structures/row.js';
 import { TextMemo } from '../base/structures/text-memo.js';
 
@@ -183,6 +184,11 @@ interface RefusedText {
 /** What a text gives: a value, none, or several. */
 type ReadText = string | null | RefusedText | readonly Item[];
 
+/** What becomes of a value; undefined if it stays as it is. */
+type Result = ReadText | undefined;
+/** Most values are shorter: 4,096 of 128 bytes are 0.5 MB for a field. */
+const RECENT_BYTES_MAX = 128;
+
 /** What makes the value of one field from a text. */
 export class ValueSteps {
   readonly #field: string;
@@ -192,6 +198,9 @@ export class ValueSteps {
   readonly #otherwise: FieldValue['otherwise'];
   readonly #split: string | undefined;
   readonly #memo = new TextMemo<ReadText>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
+  /** The results of recent values, which need no text. */
+  readonly #recent = new RecentValues(RECENT_BYTES_MAX);
+  readonly #results: Result[] = new Array(this.#recent.size);
 
   /** @throws LecternError `option-invalid` for a pattern that is none */
   constructor(field: string, { split, match, values, otherwise = 'keep' }: FieldValue) {
@@ -210,13 +219,24 @@ export class ValueSteps {
   apply(row: Row, slot: number): Pick<Rejection, 'code' | 'field' | 'detail'> | undefined {
     const kind = row.kindOf(slot);
     if (kind === OTHER || (kind <= NULL && this.#split === undefined)) return undefined;
-    const text = kind <= NULL ? '' : row.textOf(slot);
-    const value = kind === LIST ? this.#readList(row.lists[slot] ?? []) : this.#known(text);
+    if (kind === LIST) return this.#put(row, slot, this.#readList(row.lists[slot] ?? []));
+    if (kind <= NULL) return this.#put(row, slot, this.#known(''));
+    let entry = this.#recent.find(row, slot);
+    if (entry !== -1) return this.#put(row, slot, this.#results[entry]);
+    const text = row.textOf(slot);
+    const read = this.#known(text);
+    // A number stays a number.
+    const result = read === text ? undefined : read;
+    entry = this.#recent.keep(row, slot);
+    if (entry !== -1) this.#results[entry] = result;
+    return this.#put(row, slot, result);
+  }
+
+  #put(row: Row, slot: number, value: Result): Pick<Rejection, 'code' | 'field' | 'detail'> | undefined {
+    if (value === undefined) return undefined;
     if (value === null) row.clear(slot, NULL);
-    else if (typeof value === 'string') {
-      // A number stays a number.
-      if (value !== text) row.put(slot, value);
-    } else if (!('detail' in value)) row.putList(slot, value);
+    else if (typeof value === 'string') row.put(slot, value);
+    else if (!('detail' in value)) row.putList(slot, value);
     else {
       const field = FIELDS.find(({ name }) => name === this.#field)?.name ?? null;
       return { code: 'malformed-text', field, detail: value.detail };

@@ -3,10 +3,16 @@
  * rows are one lesson.
  */
 import { ROWS_PER_RECORD_MAX, VALUE_MEMO_ENTRIES_MAX } from '../base/limits.js';
-import { derivedIdentifier, recordPrefix, rowIdentifier } from '../base/model/derived-identifier.js';
+import {
+  derivedIdentifier,
+  RECORD_PREFIX_UNITS,
+  recordPrefix,
+  rowHalf,
+  writeRecordPrefix,
+} from '../base/model/derived-identifier.js';
 import type { IdentifierMode } from '../base/model/event.js';
 import { FIELDS, type FieldName, NAMED_FIELDS, slotOf } from '../base/model/fields.js';
-import { parseIdentifier } from '../base/model/identifier.js';
+import { isCanonicalUuid, parseIdentifier } from '../base/model/identifier.js';
 import {
   type Item,
   LIST,
@@ -15,6 +21,7 @@ import {
   namesOf,
   type Row,
   RowState,
+  STRIDE,
   WHOLE,
 } from '../base/structures/row.js';
 import { isNothing, SINGLE_FIELDS } from './map-value.js';
@@ -46,7 +53,7 @@ interface Varying {
   /** For each item, its part of the text from which the second half of an id is made. */
   readonly texts: readonly string[];
   /** For each item, the second half of an id if nothing else varies. */
-  readonly halves: (string | undefined)[];
+  readonly halves: (Buffer | undefined)[];
 }
 
 /** One meeting of a weekly pattern: the values that its rows have of their own. */
@@ -64,6 +71,8 @@ export interface Meeting {
 /** A table whose records become rows. */
 interface Target {
   readonly row: Row;
+  /** The field of the row for the id of a record. */
+  readonly recordField: number;
   readonly identifiers: IdentifierMode;
   /** Takes the row. */
   readonly give: () => void;
@@ -79,6 +88,8 @@ export class RecordRows {
   readonly #record: RowState;
   readonly #dated: RowState;
   readonly #combinations: RowState;
+  /** The first half of the ids of a record's rows. */
+  readonly #prefix = Buffer.alloc(RECORD_PREFIX_UNITS);
   /** What became of lists that are alone in their family: steps of a map give one list for one text. */
   readonly #lone = FIELDS.map(() => new Map<readonly Item[], Varying>());
 
@@ -91,7 +102,7 @@ export class RecordRows {
 
   /** @param meetings of a weekly pattern; null for a record that has its own time */
   give(meetings: readonly Meeting[] | null): void {
-    const { row, steps, identifiers } = this.#target;
+    const { row, steps } = this.#target;
     if (meetings === null && !row.hasLists) {
       for (const step of steps) step(row);
       this.#target.give();
@@ -101,15 +112,29 @@ export class RecordRows {
     for (const [slot, room] of meetings?.[0]?.rooms ?? []) row.put(slot, room);
     const all = row.hasLists ? this.#allVarying() : [];
     if (all === null) return;
-    row.recordId = recordIdOf(row, identifiers);
+    this.#nameRecord();
     if (meetings === null) this.#giveAll(all, null);
     else this.#giveMeetings(meetings, all);
-    row.recordId = null;
+    row.recordField = -1;
+  }
+
+  /** Keeps the canonical id of the record, if it has one. */
+  #nameRecord(): void {
+    const { row, identifiers, recordField } = this.#target;
+    const [from, to] = [row.spans[STRIDE * ID] as number, row.spans[STRIDE * ID + 1] as number];
+    if (identifiers === 'any' || !isCanonicalUuid(row.bytesOf(ID), from, to)) {
+      const id = recordIdOf(row, identifiers);
+      if (id === null) return;
+      row.put(ID, id);
+    }
+    row.copy(ID, recordField);
+    row.recordField = recordField;
   }
 
   #giveMeetings(meetings: readonly Meeting[], all: readonly Varying[]): void {
     const { row, steps } = this.#target;
-    const prefix = row.recordId === null ? null : recordPrefix(row.recordId);
+    const { recordId } = row;
+    const prefix = recordId === null ? null : recordPrefix(recordId);
     const dated = this.#dated;
     row.keep(this.#record);
     for (const { rooms, starts, ends, dates, ids } of meetings) {
@@ -135,28 +160,33 @@ export class RecordRows {
 
   /** @param date the id of the record at one date */
   #giveAll(all: readonly Varying[], date: string | null): void {
-    const { row, steps } = this.#target;
-    const record = row.recordId;
+    const { row, steps, recordField } = this.#target;
     const combinations = this.#combinations;
-    const isRefused = record === null && !this.#isNameless();
-    if (row.kindOf(LESSON) <= NULL || row.isEmptyText(LESSON)) this.#nameLesson(date ?? record, isRefused);
-    row.keep(combinations);
-    const prefix = record === null ? '' : recordPrefix(record);
+    const isNamed = row.recordField !== -1;
+    const isRefused = !isNamed && !this.#isNameless();
+    if (row.kindOf(LESSON) <= NULL || row.isEmptyText(LESSON)) this.#nameLesson(date, isRefused);
     const count = isRefused ? 1 : countOf(all);
+    if (count > 1) row.keep(combinations);
+    const prefix = this.#prefix;
+    if (isNamed) {
+      const [from, to] = [row.spans[STRIDE * recordField], row.spans[STRIDE * recordField + 1]];
+      writeRecordPrefix(row.bytesOf(recordField), from as number, to as number, prefix);
+    }
     const only = date === null && all.length === 1 ? (all[0] as Varying) : null;
     for (let n = 0; n < count; n++) {
       if (n > 0) row.back(combinations);
+      let half: Buffer | undefined;
       let rest = n;
       let values = date === null ? '' : `${date}\n`;
-      for (const { slots, items, texts } of all) {
+      for (const { slots, items, texts, halves } of all) {
         const at = rest % items.length;
         const item = items[at] as readonly Item[];
         rest = Math.floor(rest / items.length);
         for (let m = 0; m < slots.length; m++) row.put(slots[m] as number, item[m]);
         if (only === null) values += texts[at];
-        else values = only.halves[at] ??= rowIdentifier('', texts[at] as string);
+        else half = halves[at] ??= rowHalf(texts[at] as string);
       }
-      if (record !== null) row.put(ID, only === null ? rowIdentifier(prefix, values) : prefix + values);
+      if (isNamed) row.join(ID, [prefix, half ?? rowHalf(values)]);
       for (const step of steps) step(row);
       this.#give();
     }
@@ -176,9 +206,10 @@ export class RecordRows {
   }
 
   /** The id of a record is its lesson. A record without an id is known by all of its values. */
-  #nameLesson(record: string | null, isRefused: boolean): void {
-    const { row } = this.#target;
-    if (record !== null) row.put(LESSON, record);
+  #nameLesson(date: string | null, isRefused: boolean): void {
+    const { row, recordField } = this.#target;
+    if (date !== null) row.put(LESSON, date);
+    else if (row.recordField !== -1) row.copy(recordField, LESSON);
     else if (!isRefused) {
       const content = FIELDS.map((_, slot) => (row.kindOf(slot) <= NULL ? null : row.textOf(slot)));
       row.put(LESSON, derivedIdentifier('lessonId', JSON.stringify(content)));

@@ -28,37 +28,63 @@ export const RECORD_PREFIX_UNITS = 18;
  * it with a probability of 4 · 10⁻⁵. A cryptographic hash would take a fifth of a load.
  */
 export function recordPrefix(record: string): string {
-  const [high, low] = mixed(record);
-  return `${hexOf(high)}-${hexOf(low).slice(0, 4)}-5${hexOf(low).slice(5)}`;
+  const bytes = Buffer.from(record);
+  const prefix = Buffer.allocUnsafe(RECORD_PREFIX_UNITS);
+  writeRecordPrefix(bytes, 0, bytes.length, prefix);
+  return prefix.toString('latin1');
 }
 
-/** The identifier of one of these rows, by its values: 62 bits. */
-export function rowIdentifier(prefix: string, values: string): string {
-  const [high, low] = mixed(values);
-  const variant = hexOf((high & 0x3fffffff) | 0x80000000);
-  return `${prefix}-${variant.slice(0, 4)}-${variant.slice(4)}${hexOf(low)}`;
+/** The same from and to bytes. */
+export function writeRecordPrefix(record: Uint8Array, from: number, to: number, target: Uint8Array): void {
+  mix(record, from, to);
+  const [high, low] = MIXED as unknown as readonly [number, number];
+  writeHex(high, 8, target, 0);
+  target[8] = target[13] = HYPHEN;
+  writeHex(low >>> 16, 4, target, 9);
+  target[14] = VERSION;
+  writeHex(low, 3, target, 15);
 }
 
-/** Two words that depend on every unit of the text. */
-function mixed(text: string): readonly [number, number] {
+/** The other half, `-xxxx-xxxxxxxxxxxx`, of the identifier of one of these rows, by its values: 62 bits. */
+export function rowHalf(values: string): Buffer {
+  const bytes = Buffer.from(values);
+  mix(bytes, 0, bytes.length);
+  const [high, low] = MIXED as unknown as readonly [number, number];
+  const variant = (high & 0x3fffffff) | 0x80000000;
+  const half = Buffer.allocUnsafe(RECORD_PREFIX_UNITS);
+  half[0] = half[5] = HYPHEN;
+  writeHex(variant >>> 16, 4, half, 1);
+  writeHex(variant, 4, half, 6);
+  writeHex(low, 8, half, 10);
+  return half;
+}
+
+const HYPHEN = 0x2d;
+const VERSION = 0x35;
+const DIGITS = Buffer.from('0123456789abcdef');
+/** Two words that depend on every byte of the text mixed last. */
+const MIXED = new Int32Array(2);
+
+function mix(bytes: Uint8Array, from: number, to: number): void {
   let a = 0x811c9dc5;
   let b = 0x2b5a7f31;
-  for (let n = 0; n < text.length; n++) {
-    const unit = text.charCodeAt(n);
-    a = Math.imul(a ^ unit, 0x01000193);
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] as number;
+    a = Math.imul(a ^ byte, 0x01000193);
     a ^= a >>> 15;
-    b = Math.imul(b ^ unit, 0x5bd1e995);
+    b = Math.imul(b ^ byte, 0x5bd1e995);
     b ^= b >>> 13;
   }
   a = Math.imul(a ^ (a >>> 16), 0x85ebca6b);
   b = Math.imul(b ^ (b >>> 15), 0xc2b2ae35);
-  return [a ^ (b >>> 16), b ^ (a >>> 13)];
+  MIXED[0] = a ^ (b >>> 16);
+  MIXED[1] = b ^ (a >>> 13);
 }
 
-const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-
-function hexOf(word: number): string {
-  return `${HEX[word >>> 24]}${HEX[(word >>> 16) & 0xff]}${HEX[(word >>> 8) & 0xff]}${HEX[word & 0xff]}`;
+/** Writes the last digits of a word. */
+function writeHex(word: number, digits: number, target: Uint8Array, at: number): void {
+  for (let n = digits - 1, rest = word; n >= 0; n--, rest >>>= 4)
+    target[at + n] = DIGITS[rest & 15] as number;
 }
 
 /** The bytes hashed before a text of the field. */

@@ -1,7 +1,10 @@
 import { Growable, grownByteLength } from './growable.js';
 import { HashTable } from './hash-table.js';
+import { radixSort } from './radix-sort.js';
 
 const BYTES_MIN = 1024;
+/** Strings are sorted by so many bytes at first: keys of the radix sort are below 2^53. */
+const KEY_BYTES = 6;
 
 /** Copies UTF-8 eight bytes at a time, as doubles. Only a NaN could lose bits, and valid UTF-8 never forms one. */
 export function copyText(source: DataView, from: number, to: number, target: DataView, offset: number): void {
@@ -23,6 +26,14 @@ export function isSame(a: DataView, aFrom: number, b: DataView, bFrom: number, l
   if (length >= 4) return a.getInt32(aFrom + length - 4, true) === b.getInt32(bFrom + length - 4, true);
   for (; i < length; i++) if (a.getUint8(aFrom + i) !== b.getUint8(bFrom + i)) return false;
   return true;
+}
+
+export function isAscii(view: DataView, from: number, to: number): boolean {
+  let bits = 0;
+  let at = from;
+  for (; at + 4 <= to; at += 4) bits |= view.getInt32(at, true) & 0x80808080;
+  for (; at < to; at++) bits |= view.getUint8(at) & 0x80;
+  return bits === 0;
 }
 
 export function viewOf(bytes: Uint8Array): DataView {
@@ -99,8 +110,8 @@ export class ByteStrings {
     return n;
   }
 
-  copyOf(numbers: Uint32Array, byteLength: number): Uint8Array {
-    const copy = new Uint8Array(byteLength);
+  /** Writes strings one behind the other. */
+  copyInto(copy: Uint8Array, numbers: Uint32Array): void {
     const target = viewOf(copy);
     let at = 0;
     for (let i = 0; i < numbers.length; i++) {
@@ -109,7 +120,42 @@ export class ByteStrings {
       copyText(this.view, from, to, target, at);
       at += to - from;
     }
-    return copy;
+  }
+
+  /** All numbers in the order of the bytes: first by the bytes behind the beginning that all strings share. */
+  sorted(): Uint32Array {
+    const order = Uint32Array.from({ length: this.size }, (_, n) => n);
+    const shared = this.#sharedLength();
+    const keys = Float64Array.from(order, (n) => this.#keyAt(n, shared));
+    radixSort(order, keys);
+    for (let from = 0, to = 1; from < order.length; from = to, to++) {
+      while (to < order.length && keys[order[to]!] === keys[order[from]!]) to++;
+      if (to - from > 1) order.subarray(from, to).sort((a, b) => this.compare(a, b));
+    }
+    return order;
+  }
+
+  /** Bytes at the beginning that all strings share. */
+  #sharedLength(): number {
+    const { bytes } = this;
+    let length = this.size === 0 ? 0 : this.#start.at(1);
+    for (let n = 1; n < this.size && length > 0; n++) {
+      const start = this.#start.at(n);
+      length = Math.min(length, this.#start.at(n + 1) - start);
+      let same = 0;
+      while (same < length && bytes[start + same] === bytes[same]) same++;
+      length = same;
+    }
+    return length;
+  }
+
+  /** The next bytes of a string as a number, with zeros after its end. */
+  #keyAt(n: number, from: number): number {
+    const start = this.#start.at(n) + from;
+    const end = this.#start.at(n + 1);
+    let key = 0;
+    for (let at = start; at < start + KEY_BYTES; at++) key = 256 * key + (at < end ? this.bytes[at]! : 0);
+    return key;
   }
 
   compare(a: number, b: number): number {

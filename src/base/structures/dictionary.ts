@@ -1,11 +1,13 @@
-import { hasSameBytes } from './byte-strings.js';
-import { HashTable } from './hash-table.js';
+import { ByteStrings, hasSameBytes, viewOf } from './byte-strings.js';
 import type { KeyedHash } from './keyed-hash.js';
 import { firstWhere } from './search.js';
 import { shared } from './slabs.js';
 import type { TextMemo } from './text-memo.js';
 
 export const NO_CODE = 0xffffffff;
+const VALUE_BYTES_MIN = 512;
+/** UTF-8 has at most three bytes for each UTF-16 unit. */
+const BYTES_PER_UNIT = 3;
 
 /** The flat form of a dictionary: value c is UTF-8 bytes [start[c], start[c + 1]). */
 export interface DictionaryImage {
@@ -16,9 +18,10 @@ export interface DictionaryImage {
 /** Numbers distinct strings by first appearance; `finish` renumbers them in order of their UTF-8 bytes. */
 export class DictionaryBuilder {
   readonly #hash: KeyedHash;
-  readonly #table = new HashTable();
   readonly #recent: TextMemo<number> | null;
-  readonly #values: string[] = [];
+  readonly #strings = new ByteStrings();
+  #bytes: Buffer = Buffer.alloc(VALUE_BYTES_MIN);
+  #view: DataView = viewOf(this.#bytes);
 
   /** @param recent a memo for repeated values, fast because V8 caches the hash of a string */
   constructor(hash: KeyedHash, recent: TextMemo<number> | null = null) {
@@ -27,11 +30,16 @@ export class DictionaryBuilder {
   }
 
   get heldBytes(): number {
-    return this.#table.byteLength;
+    return this.#strings.heldBytes;
+  }
+
+  /** Of all values. */
+  get byteLength(): number {
+    return this.#strings.byteLength;
   }
 
   get size(): number {
-    return this.#values.length;
+    return this.#strings.size;
   }
 
   /** Returns the code of a value, and adds the value if it is new. NO_CODE for null. */
@@ -39,59 +47,55 @@ export class DictionaryBuilder {
     if (value === null) return NO_CODE;
     const recent = this.#recent?.get(value);
     if (recent !== undefined) return recent;
-    const hash = this.#hash.text(value);
-    let code = this.#search(hash, value);
-    if (code === NO_CODE) {
-      code = this.#values.length;
-      this.#table.add(code, hash);
-      this.#values.push(value);
-    }
+    const length = this.#write(value);
+    const code = this.internBytes(this.#view, 0, length);
     this.#recent?.set(value, code);
     return code;
   }
 
+  /** The same for the UTF-8 bytes [from, to) of a value. */
+  internBytes(view: DataView, from: number, to: number): number {
+    const hash = this.#hash.bytes(view, from, to);
+    const code = this.#strings.find(hash, view, from, to);
+    return code === -1 ? this.#strings.add(hash, view, from, to) : code;
+  }
+
   find(value: string): number {
-    return this.#search(this.#hash.text(value), value);
+    const length = this.#write(value);
+    const code = this.#strings.find(this.#hash.bytes(this.#view, 0, length), this.#view, 0, length);
+    return code === -1 ? NO_CODE : code;
   }
 
+  /** Null for NO_CODE, and for every other code that no value has. */
   valueOf(code: number): string | null {
-    return code === NO_CODE ? null : (this.#values[code] ?? null);
-  }
-
-  #search(hash: number, value: string): number {
-    for (let slot = this.#table.first(hash); slot !== -1; slot = this.#table.next(slot, hash)) {
-      const code = this.#table.numberAt(slot);
-      if (this.#values[code] === value) return code;
-    }
-    return NO_CODE;
+    return code < this.size ? this.#strings.textOf(code) : null;
   }
 
   /** `recode` maps the codes of this builder to the codes of the image. */
   finish(): { image: DictionaryImage; recode: Uint32Array } {
-    const values = this.#values;
-    const sortKeys = values.map(sortKeyOf);
-    const order = Uint32Array.from(values.keys()).sort((a, b) => (sortKeys[a]! < sortKeys[b]! ? -1 : 1));
+    const strings = this.#strings;
+    const order = strings.sorted();
     const recode = new Uint32Array(order.length);
     const start = shared.uint32(order.length + 1);
-    let byteLength = 0;
     for (let code = 0; code < order.length; code++) {
-      recode[order[code]!] = code;
-      byteLength += Buffer.byteLength(values[order[code]!]!, 'utf8');
-      start[code + 1] = byteLength;
+      const number = order[code]!;
+      recode[number] = code;
+      start[code + 1] = start[code]! + strings.startOf(number + 1) - strings.startOf(number);
     }
-    const bytes = shared.uint8(byteLength);
-    const target = Buffer.from(bytes.buffer, bytes.byteOffset, byteLength);
-    for (let code = 0; code < order.length; code++) target.write(values[order[code]!]!, start[code]!, 'utf8');
+    const bytes = shared.uint8(strings.byteLength);
+    strings.copyInto(bytes, order);
     return { image: { bytes, start }, recode };
   }
-}
 
-/** Makes `<` sort by UTF-8 bytes: surrogates swap places with the units from U+E000 on. */
-function sortKeyOf(value: string): string {
-  return value.replace(/[\ud800-\uffff]/g, (unit) => {
-    const code = unit.charCodeAt(0);
-    return String.fromCharCode(code < 0xe000 ? code + 0x2000 : code - 0x800);
-  });
+  /** @returns the number of bytes */
+  #write(value: string): number {
+    const needed = BYTES_PER_UNIT * value.length;
+    if (needed > this.#bytes.length) {
+      this.#bytes = Buffer.alloc(2 * needed);
+      this.#view = viewOf(this.#bytes);
+    }
+    return this.#bytes.write(value, 'utf8');
+  }
 }
 
 /** Reads a flat image by binary search. Only existing values are remembered, which bounds the memo. */

@@ -68,8 +68,8 @@ export class Row {
   /** 1-based page of the line or byte; 0 on the first page. */
   page = 0;
   source: string | undefined;
-  /** The id of the record, if it has become several rows. */
-  recordId: string | null = null;
+  /** The field that holds the id of the record, if it has become several rows; -1 if not. */
+  recordField = -1;
   /** The values of LIST fields. A list is not changed, so that it can stand for its values. */
   readonly lists: (readonly Item[])[] = [];
   /** Whether a list was written since `begin`. */
@@ -90,6 +90,11 @@ export class Row {
     this.names = NO_NAMES;
     this.hasLists = false;
     this.#used = 0;
+  }
+
+  /** The id of the record, if it has become several rows. */
+  get recordId(): string | null {
+    return this.recordField === -1 ? null : this.textOf(this.recordField);
   }
 
   get position(): { record: number; line?: number; byte?: number; page?: number; source?: string } {

@@ -10,7 +10,7 @@ import {
   VALUE_MEMO_ENTRIES_MAX,
   VALUE_MEMO_UNITS_MAX,
 } from '../../base/limits.js';
-import { rowIdentifier } from '../../base/model/derived-identifier.js';
+import { rowHalf } from '../../base/model/derived-identifier.js';
 import type { RejectionCode } from '../../base/model/event.js';
 import { slotOf } from '../../base/model/fields.js';
 import { type ClockTime, NEEDS_DATE_ORDER, parseClockTimes, readDate } from '../../base/model/local-time.js';
@@ -251,7 +251,9 @@ export class PatternReader {
             ? textsAt(this.#clock(end))
             : dates.days.map((day) => new Date(day * DAY_MS + end).toISOString().slice(0, 19)),
         dates: dates.texts,
-        ids: joinedTexts(dates, String(n), (date) => rowIdentifier('', n === 0 ? date : `${date} ${n}`)),
+        ids: joinedTexts(dates, String(n), (date) =>
+          rowHalf(n === 0 ? date : `${date} ${n}`).toString('latin1'),
+        ),
       };
     });
   }

@@ -51,6 +51,29 @@ test('a dictionary returns every value in byte order and finds no other', (t) =>
   t.end();
 });
 
+for (const [beginning, what] of [
+  ['', 'random texts'],
+  ['lesson-', 'texts with one beginning'],
+  ['\u00fc\u{10000}', 'texts that begin with other characters than ASCII'],
+] as const)
+  test(`the values of a large dictionary are in byte order: ${what}`, (t) => {
+    const builder = new DictionaryBuilder(new KeyedHash([1, 2]));
+    // The digits in front repeat, so that longer texts differ only behind the bytes that are sorted first.
+    const values = Array.from(
+      { length: 6000 },
+      (_, n) => `${beginning}${String(n % 7).repeat(1 + (n % 9))}${n}`,
+    );
+    values.push(`${beginning}${'\u00e9'.repeat(2000)}`);
+    for (const value of [beginning, ...values, ...values]) builder.intern(value);
+    const dictionary = new Dictionary(builder.finish().image);
+    const found = Array.from({ length: dictionary.size }, (_, code) => dictionary.valueOf(code));
+    const expected = [...new Set([beginning, ...values])];
+    expected.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    t.ok(found.length > 5000);
+    t.strictSame(found, expected);
+    t.end();
+  });
+
 test('null has no code, and the empty text has one', (t) => {
   const builder = new DictionaryBuilder(new KeyedHash([1, 2]));
   t.equal(builder.intern(null), NO_CODE);
