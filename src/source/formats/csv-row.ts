@@ -278,13 +278,18 @@ export function guessHeaderLine(
   return found === rows[0] ? null : (found?.line ?? null);
 }
 
+/** The cells of the row above a header, between which blank lines may stand. @param above the bytes before the header */
+export function cellsAbove(above: Buffer, delimiter: number): readonly string[] {
+  return rowsOf(above, delimiter, Number.POSITIVE_INFINITY).at(-1)?.cells ?? [];
+}
+
 /** The first rows that are not blank, without an incomplete one. */
-function rowsOf(head: Buffer, delimiter: number): SeenRow[] {
+function rowsOf(head: Buffer, delimiter: number, rowsMax: number = ROWS_COMPARED): SeenRow[] {
   const rows: SeenRow[] = [];
   const scanner = new RowScanner(delimiter);
   const separator = SEPARATOR_LINE.exec(head.toString('latin1', 0, 16));
   let line = separator === null ? 1 : 2;
-  for (let at = separator?.[0].length ?? 0; at < head.length && rows.length < ROWS_COMPARED; ) {
+  for (let at = separator?.[0].length ?? 0; at < head.length && rows.length < rowsMax; ) {
     scanner.begin();
     const end = scanner.scan(head, at, at);
     if (end < 0) break;
@@ -297,7 +302,7 @@ function rowsOf(head: Buffer, delimiter: number): SeenRow[] {
 }
 
 /** The texts of a scanned row, without white space around them. */
-export function cellsOf(row: Buffer, { cells, count }: Pick<RowScanner, 'cells' | 'count'>): string[] {
+function cellsOf(row: Buffer, { cells, count }: Pick<RowScanner, 'cells' | 'count'>): string[] {
   return Array.from({ length: Math.min(count, CSV_COLUMNS_MAX) }, (_, n) =>
     row.toString('utf8', cells[3 * n], cells[3 * n + 1]).trim(),
   );

@@ -10,7 +10,7 @@ import { type Names, NULL, namesOf } from '../../base/structures/row.js';
 import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import type { CsvDialect } from '../source.js';
 import {
-  cellsOf,
+  cellsAbove,
   ESCAPED_CELL,
   guessHeaderLine,
   INCOMPLETE,
@@ -46,7 +46,7 @@ export class CsvReader implements FormatReader {
   readonly #givenHeader: ReadRules['header'];
   /** The line of the header, if it is not the first row. */
   readonly #headerLine: number | null;
-  /** The cells of the line above the header, which name the columns that the header leaves empty. */
+  /** The cells of the row above the header, which name the columns that the header leaves empty. */
   #namesAbove: readonly string[] = [];
   /** Whether columns without names can be used. */
   readonly #takesNumbers: boolean;
@@ -106,7 +106,9 @@ export class CsvReader implements FormatReader {
     this.#scanner = new RowScanner(dialect.delimiter);
     this.#toSkip = dialect.skip;
     if (dialect.skip > 0) this.#line = Math.max(2, this.#headerLine ?? 2);
-    if (above > 0) this.#namesAbove = this.#cellsAt(bytes.subarray(lineStart(bytes, this.#line - 1), above));
+    // The head may end between the CR and the LF above the header.
+    this.#afterCr = above > 0 && bytes[above - 1] === CR;
+    if (above > 0) this.#namesAbove = cellsAbove(bytes.subarray(0, above), dialect.delimiter);
   }
 
   /** What was guessed or given. */
@@ -119,13 +121,6 @@ export class CsvReader implements FormatReader {
       hasHeader: header.isRead,
       ...(this.#headerLine === null ? {} : { headerLine: this.#headerLine }),
     };
-  }
-
-  /** The cells of one whole line. */
-  #cellsAt(line: Buffer): string[] {
-    this.#scanner.begin();
-    const end = this.#scanner.scan(line, 0, 0);
-    return end < 0 ? [] : cellsOf(line.subarray(0, end), this.#scanner);
   }
 
   push(given: Buffer): void {

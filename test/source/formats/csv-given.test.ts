@@ -1,11 +1,14 @@
 /** CSV whose delimiter and header the rules give, or that are guessed. */
 import { test } from 'tap';
+import { HEAD_BYTES } from '../../../src/base/limits.js';
 import type { ReadRules } from '../../../src/base/model/read-rules.js';
 import type { ReadSummary } from '../../../src/source/source.js';
 import { rowsOf } from '../collect.js';
 
 interface Read {
   readonly titles: readonly unknown[];
+  /** The lines of the rows. */
+  readonly lines: readonly unknown[];
   readonly faults: readonly string[];
   readonly summary: ReadSummary;
 }
@@ -13,7 +16,8 @@ interface Read {
 async function read(text: string, rules: Partial<ReadRules>, size = 1000): Promise<Read> {
   const { rows, faults, summary } = await rowsOf(text, { identifiers: 'any', ...rules }, size);
   const titles = rows.map(({ value }) => (value as { readonly title?: unknown }).title);
-  return { titles, faults: faults.map(({ detail }) => detail), summary };
+  const lines = rows.map(({ position }) => position.line);
+  return { titles, lines, faults: faults.map(({ detail }) => detail), summary };
 }
 
 const ROW = 'id~time~title\n1~2026-10-05T08:00:00Z~Algebra, I\n2~2026-10-05T08:00:00Z~"B ~ C"\n';
@@ -94,3 +98,36 @@ test('a second header line takes the names that it leaves empty from the line ab
     undefined,
   );
 });
+
+for (const [what, beginning, header] of [
+  ['a blank line', 'id,Time,,title\n\n,time,endTime,\n', 3],
+  ['rows of empty cells', 'id,Time,,title\r\n,,,\r\n\r\n,time,endTime,\r\n', 4],
+  ['a quoted line break', 'id,"Time\n(local)",,title\n,time,endTime,\n', 3],
+  [
+    'quoted line breaks in a title above both',
+    '"Plan\r\n2026"\r\n\r\nid,"a\rb",,title\r\n,time,endTime,\r\n',
+    6,
+  ],
+] as const)
+  test(`a second header line below a header with ${what}`, async (t) => {
+    const text = `${beginning}1,2026-10-05T08:00:00Z,2026-10-05T09:00:00Z,Algebra\n`;
+    const fieldMap = { time: 'time' };
+    for (const size of [1, 1000]) {
+      const { titles, lines } = await read(text, { header, fieldMap }, size);
+      t.same(titles, ['Algebra']);
+      t.same(lines, [header + 1]);
+    }
+    const guessed = await read(text, { header: 'guess', fieldMap });
+    t.same(guessed.titles, ['Algebra']);
+    t.equal(guessed.summary.csv?.headerLine, header);
+  });
+
+for (const end of ['\r\n', '\r', '\n'])
+  test(`the first bytes that are looked at may end within ${JSON.stringify(end)}`, async (t) => {
+    for (const above of [HEAD_BYTES - 2, HEAD_BYTES - 1]) {
+      const text = ['x'.repeat(above), 'id;time;title', '1;5;Algebra', '', '2;5;Logic', ''].join(end);
+      const { titles, lines } = await read(text, { header: 2, delimiter: ';' }, 2 * HEAD_BYTES);
+      t.same(titles, ['Algebra', 'Logic']);
+      t.same(lines, [3, 5]);
+    }
+  });
