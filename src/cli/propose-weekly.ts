@@ -2,6 +2,7 @@
 import { TERM_WEEKS_MAX } from '../base/limits.js';
 import { readDate } from '../base/model/local-time.js';
 import type { MapValue, Term, WeeklyPattern } from '../base/model/read-rules.js';
+import { quoteEscaped } from '../base/model/text.js';
 import { DAY_MS, formatInstant } from '../base/model/time.js';
 import { parseWeeks } from '../source/pattern/term.js';
 import {
@@ -153,7 +154,7 @@ function notesOn(
     notes.push(`in \`weeks\`, which values of ${name} are the odd weeks of the term is a guess`);
   if (weeks !== undefined && weeks.value === undefined)
     notes.push(
-      `${name} may hold weeks, but ${JSON.stringify(weeks.column?.values[0])} names none, so each lesson is in all weeks: say what the values mean with \`weeks\`: { from: ${name}, values: { … } }`,
+      `${name} may hold weeks, but ${quoteEscaped(weeks.column?.values[0] ?? '')} names none, so each lesson is in all weeks: say what the values mean with \`weeks\`: { from: ${name}, values: { … } }`,
     );
   if (day.form !== 'weekdays')
     notes.push(`${day.name} holds numbers of weekdays, and dayOne: monday is a guess`);

@@ -454,4 +454,6 @@ Wiskunde A;wo;11.00 - 12.45;${weeks};H1.12
     unknown.text,
     /# Weken may hold weeks, but "blok 2" names none, so each lesson is in all weeks: say .*\n/,
   );
+  const long = await written(t, 'lang.csv', csv(`blok ${'x'.repeat(900)}`));
+  t.match(long.text, /# Weken may hold weeks, but "blok x{35}"… names none, /);
 });
