@@ -40,10 +40,14 @@ export async function recordsFault(expression: string): Promise<string | null> {
 
 /** The code of an expression that needs too much memory. */
 const MEMORY_CODE = 'MEMORY';
+/** The code of an expression that makes a text longer than any document. */
+const TEXT_CODE = 'TEXT';
 /** The most steps of an expression between two looks at the memory. */
 const STEPS_BETWEEN_LOOKS_MAX = 16;
 /** What a step takes at most: RECORDS_MAX values. */
 const STEP_BYTES_MAX: number = 8 * RECORDS_MAX;
+/** A step that makes a large text takes longer. */
+const LOOK_MS = 2;
 const HEAP_SHARE_MAX = 0.85;
 /** The part of V8's limit that young objects have: 48 MiB in Node 20 and 22, 192 in 24, 96 in 26. */
 const YOUNG_BYTES_MAX: number = 192 * 2 ** 20;
@@ -62,11 +66,13 @@ function oldBytesMax(): number {
  */
 class MemoryGuard {
   #stepsToLook = 0;
+  #lookedMs = 0;
   #collect: (() => void) | null = null;
 
   /** @throws JsonataError with the code MEMORY_CODE */
   step(): void {
-    if (--this.#stepsToLook > 0) return;
+    const nowMs = performance.now();
+    if (--this.#stepsToLook > 0 && nowMs - this.#lookedMs < LOOK_MS) return;
     const most = HEAP_SHARE_MAX * oldBytesMax();
     let left = most - getHeapStatistics().used_heap_size;
     if (left < 0) {
@@ -78,6 +84,7 @@ class MemoryGuard {
       throw Object.assign(new Error('out of memory'), { code: MEMORY_CODE, value });
     }
     this.#stepsToLook = Math.min(STEPS_BETWEEN_LOOKS_MAX, Math.floor(left / STEP_BYTES_MAX));
+    this.#lookedMs = performance.now();
   }
 
   #collectGarbage(): void {
@@ -103,6 +110,8 @@ const PROBLEMS: Readonly<Record<string, (found: string, value: string) => string
   D1012: (_, value) => `it took more than ${value} ms; expected one that only finds records`,
   [MEMORY_CODE]: (_, value) =>
     `it needs more than ${value} MiB of memory; expected one that only finds records`,
+  [TEXT_CODE]: (_, value) =>
+    `it makes a text of up to ${value} characters; expected at most ${RECORDS_BYTES_MAX}`,
   D2015: () => `it gives more than ${RECORDS_MAX} values`,
   D2014: () => `a range in it gives more than ${RECORDS_MAX} values`,
   S0101: () => 'a text in quotes has no end',
@@ -130,6 +139,8 @@ function problemOf({ code = '', position, token, value, message }: JsonataError)
     typeof value === 'number' ? String(value) : (shown as string),
   );
   const where = position === undefined ? '' : `character ${position}: `;
+  if (/^Invalid (?:string|array) length$/.test(message))
+    return `${where}it makes a text or a list that is too long; expected one that only finds records`;
   const plain = message.replace(/^error parsing regexp: /, 'its pattern is none of RE2: ');
   return where + (known ?? (code === '' ? plain : `JSONata refuses it with ${code} (${message})`));
 }
@@ -172,7 +183,47 @@ async function compile(expression: string, msMax: number = RECORDS_EXPRESSION_MS
     sequence: RECORDS_MAX,
     RegexEngine: LinearPattern as unknown as RegExpConstructor,
   };
-  return jsonata(expression, options);
+  const compiled = jsonata(expression, options);
+  for (const [name, signature, lengthOf] of LONG_TEXTS) {
+    const { implementation } = (await jsonata(`$${name}`).evaluate(null)) as BuiltIn;
+    compiled.registerFunction(
+      name,
+      function (this: unknown, ...given: Given) {
+        const value = lengthOf(...given);
+        if (value > RECORDS_BYTES_MAX) throw Object.assign(new Error('too long'), { code: TEXT_CODE, value });
+        return implementation.apply(this, [...given]);
+      },
+      signature,
+    );
+  }
+  return compiled;
+}
+
+/** A function of JSONata. */
+interface BuiltIn {
+  readonly implementation: (...given: unknown[]) => unknown;
+}
+
+type Given = readonly [first: unknown, second: unknown, third: unknown];
+
+/** The functions that make a long text of short ones in one step, and the most characters of their result. */
+const LONG_TEXTS: readonly (readonly [
+  name: string,
+  signature: string,
+  lengthOf: (...given: Given) => number,
+])[] = [
+  ['pad', '<s-ns?:s>', (_text, width) => Math.abs(Number(width ?? 0))],
+  ['join', '<a<s>s?:s>', (texts, separator) => joinedLength((texts ?? []) as string[], separator ?? '')],
+  [
+    'replace',
+    '<s-(sf)(sf)n?:s>',
+    (text, _pattern, by) => (typeof by === 'string' ? String(text ?? '').length * by.length : 0),
+  ],
+];
+
+function joinedLength(texts: readonly string[], separator: unknown): number {
+  const between = String(separator).length;
+  return texts.reduce((length, text) => length + text.length + between, 0);
 }
 
 export class NestedJsonReader implements FormatReader {

@@ -68,6 +68,24 @@ const FAULTS: readonly (readonly [what: string, document: unknown, records: stri
     '($f := function($x) { $f($x) + 1 }; $f(1))',
     /: it calls itself more than \d+ times without an end/,
   ],
+  [
+    'a text of gigabytes',
+    WEEK,
+    '$pad("x", -4000000000)',
+    /character 5: it makes a text of up to 4000000000 characters; expected at most \d+$/,
+  ],
+  [
+    'short texts joined to a long one',
+    WEEK,
+    '$join([1..10000].$string(), $pad("", 7000))',
+    /character 6: it makes a text of up to \d+ characters; expected at most \d+$/,
+  ],
+  [
+    'a long text by replacing',
+    WEEK,
+    '$replace($pad("", 700000), " ", $pad("", 100))',
+    /character 9: it makes a text of up to 70000000 characters; expected at most \d+$/,
+  ],
   ['a range without end', WEEK, '[1..100000000]', /records "\[1..100000000\]": .*gives more than \d+ values/],
   ['a name that is no function', WEEK, 'sum(schedules)', /"sum" is no function; expected a name with \$/],
   ['a pattern with look-ahead', WEEK, 'schedules.*[$match(title, /(?=a)/)]', /records "/],
@@ -82,6 +100,12 @@ for (const [what, document, records, fault] of FAULTS) {
     await t.rejects(titlesOf(document, records), { code: 'source-malformed', message: fault });
   });
 }
+
+test('texts are still padded, joined and replaced', async (t) => {
+  const text =
+    '$join([$pad("a", -3, "-"), $replace("b.b", ".", "c"), $replace("de", /d/, function($m) { "f" })], "; ")';
+  t.same(await titlesOf({}, `{"title": ${text}}`), ['--a; bcb; fe']);
+});
 
 test('a pattern that would backtrack takes linear time', async (t) => {
   const document = { a: [{ title: `${'a'.repeat(5000)}!` }] };
