@@ -465,6 +465,11 @@ export const REPLICA_GONE_MS = 60_000;
 export const ANNOUNCED_MAX = 1000;
 /** Reports of replicas that are read: ten times the 100 replicas that docs/many-machines.md calculates with. */
 export const REPORTS_MAX = 1000;
+/**
+ * A reported sequence this much ahead of the publisher's clock is false. Sequences are milliseconds of a clock, and the clock of
+ * another publisher may be wrong by hours, such as by its time zone.
+ */
+export const REPORTED_AHEAD_MS_MAX = 86_400_000;
 /** Characters of a text in a report or a lease: a name, or the reason of a failure. */
 export const RECORD_TEXT_MAX = 1000;
 /** Newest images kept in a store. The pinned image and the last one of each minute, hour and day are kept, too. */

@@ -10,6 +10,7 @@ import {
   IMAGES_UNUSED_BYTES_MIN,
   LEASE_MS_MAX,
   REPLICA_GONE_MS,
+  REPORTED_AHEAD_MS_MAX,
   REPORTS_MAX,
   STORE_LEAVE_MS_MAX,
 } from '../base/limits.js';
@@ -247,8 +248,9 @@ export class Publisher {
   }
 
   async #announce(taken: ToAnnounce, isInspection: boolean): Promise<void> {
-    // A head with a lower sequence is that of a store that was restored from an older copy.
-    const sequenceMin = this.#sequenceSeen;
+    // A head with a lower sequence is that of a store that was restored from an older copy. If a store loses the head
+    // of a publisher whose clock was ahead, only the replicas know its sequence.
+    const sequenceMin = Math.max(this.#sequenceSeen, this.#reports.servedMax());
     const { head, revision } = await this.#readHead();
     this.#sequence = head?.sequence ?? null;
     // A publisher of another version may have announced the same content in another format.
@@ -263,7 +265,7 @@ export class Publisher {
       if (await this.#checks.isGood(head, isSuspect)) return;
     }
     const pin = await readPin(this.#store, this.#options.signer.keys, (key) => this.#ignore(key));
-    const sequence = sequenceAfter(this.#sequenceSeen, pin?.sequence);
+    const sequence = sequenceAfter(sequenceMin, this.#sequenceSeen, pin?.sequence);
     const content = await this.#images.put(this.#store, taken, head, sequence, isAnnounced);
     const next: Head = {
       epoch: head?.epoch ?? newEpoch(),
@@ -594,5 +596,15 @@ export class SeenReports {
       else if (report !== null) live.push(report);
     }
     this.live = live;
+  }
+
+  /**
+   * The highest sequence that a live replica serves; 0 if there is none. A sequence of the far future is false, and
+   * following it would keep the sequence there.
+   */
+  servedMax(): number {
+    const sequenceMax = Date.now() + REPORTED_AHEAD_MS_MAX;
+    const served = this.live.map(({ serves }) => serves?.sequence ?? 0);
+    return Math.max(0, ...served.filter((sequence) => sequence <= sequenceMax));
   }
 }

@@ -379,7 +379,7 @@ export class SeenOrder {
 
   /**
    * Compares heads of any epoch: a store that lost its records has a new epoch, and perhaps a publisher with
-   * another clock. The replica reports the floor, so the publisher announces with a higher sequence.
+   * another clock. The replica reports what it serves, so the publisher announces with a higher sequence.
    *
    * @throws LecternError `announcement-refused` for an image that was replaced long ago
    */

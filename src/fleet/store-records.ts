@@ -94,8 +94,8 @@ export interface Floor {
 }
 
 /**
- * A replica's report on itself, every few seconds. Reports are not signed, so they are only shown, and a report of
- * damage makes the publisher read the image itself.
+ * A replica's report on itself, every few seconds. Reports are not signed, so they are only shown, with two exceptions: a
+ * report of damage makes the publisher read the image itself, and it announces with a sequence above the served one.
  */
 export interface ReplicaReport {
   /** Host and port of the replica, or host and process id of a replica that does not listen. */

@@ -222,6 +222,35 @@ test('a standby announces with a higher sequence than any head that it saw', asy
   t.equal(await idOf(store), 'present');
 });
 
+test('a publisher announces with a higher sequence than replicas serve, but believes none of the far future', async (t) => {
+  const { store, publisher } = await openFleet(t);
+  const report = (name: string, aheadMs: number): string =>
+    JSON.stringify({
+      name,
+      version: '1',
+      serves: {
+        epoch: 'e'.repeat(22),
+        sequence: Date.now() + aheadMs,
+        id: 'i'.repeat(22),
+        hash: 'f'.repeat(64),
+      },
+      damaged: null,
+      lastError: null,
+      beat: 1,
+      reportedAtMs: 1,
+    });
+  // The store has lost the head of a publisher whose clock was an hour ahead.
+  await store.swap('replica.one', report('one', 3_600_000), null);
+  await store.swap('replica.false', report('false', 2 * 86_400_000), null);
+  const { publisher: one } = await publisher('one');
+  one.publish(publication('present'));
+  const aheadMs = async (): Promise<number> =>
+    (headOf((await store.read('head'))?.text ?? '')?.sequence ?? 0) - Date.now();
+  await until(async () => (await aheadMs()) > 3_500_000, 'a head with a higher sequence');
+  t.ok((await aheadMs()) < 86_400_000);
+  t.equal(await idOf(store), 'present');
+});
+
 test('a store that cannot be cleaned is reported as such, and images are announced all the same', async (t) => {
   const { store, told, publisher } = await openFleet(t);
   const { publisher: one } = await publisher('one', (method) => method === 'list');
