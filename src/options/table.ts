@@ -2,8 +2,8 @@
  * Folder options/. The one table of settings. Types, flags, variables, checks, help and docs are made from it. This
  * folder serves nothing, and opens no file except a field map.
  *
- * To add a setting, add its entry, run `npm run docs`, and use it. A kind with a type of its own also needs an import in
- * `scripts/settings-pages.mjs`.
+ * To add a setting, add its entry, run `npm run docs`, and declare it where it is used: CONTRIBUTING.md has the steps. A kind
+ * with a type of its own also needs an import in `scripts/settings-pages.mjs`.
  */
 import { SECRET_BYTES_MIN } from '../auth/key-set.js';
 import { TOKEN_TYPES } from '../auth/verifier.js';

@@ -171,7 +171,7 @@ export class Keeper {
       const watch = this.#options.loader.watch(() => {
         if (!this.#isStarted) return;
         const waits = (this.#options.loader.followed?.() ?? null)?.waitingSinceMs ?? null;
-        // Only the first commit after a load changes what serving threads report.
+        // Serving threads report since when a commit waits to be read, so further commits change nothing for them.
         if (waits !== (this.state.followed?.waitingSinceMs ?? null)) this.#become(this.state);
         this.#refresher.changed();
       });

@@ -11,7 +11,7 @@ import { HALVED, NULL, type Row, STRIDE, WHOLE } from '../base/structures/row.js
 import type { SnapshotBuilder } from './builder.js';
 import type { Column } from './columns.js';
 
-/** What the rules for records say: see the normaliser. */
+/** What the rules for records say: {@link Normaliser} of src/normalise/normalise.ts, without an import of it. */
 interface RowRules {
   /** The canonical form of a text; null if it is refused. */
   value(field: KnownField, text: string): string | null;

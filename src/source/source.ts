@@ -79,7 +79,7 @@ export interface LoadOptions {
 }
 
 /**
- * Records of one source, compressed; see records.ts. A copy is plain data that crosses threads and is
+ * Records of one source, compressed; `merged.ts` makes it. A copy is plain data that crosses threads and is
  * stored.
  */
 export interface RecordCopy extends LoadSummary {

@@ -9,7 +9,7 @@ import type { DoneOf, EndWholeTask, FollowTask } from './task-messages.js';
 import { isOutOfMemory, SilentThread, TaskThread } from './task-thread.js';
 
 /**
- * Follows a table on a thread of its own, so that nothing that a database sends can stop this thread.
+ * Follows a table on a thread of its own, so that nothing that a database sends can stop the main thread.
  * A thread that hangs, fails or needs too much memory is ended, and the next load starts another. A change that it did not
  * report is found by that load.
  */

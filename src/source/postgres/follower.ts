@@ -99,7 +99,8 @@ export class PostgresFollower {
   #breaks = 0;
 
   /**
-   * @param onChange is called after each commit that changed a table, and when the session has ended
+   * @param onChange is called when a load would find something new: after each commit that changed a table, after the
+   * structure of a table was altered, after a while without a word of the server, and when the session has ended
    * @throws LecternError `option-invalid`
    */
   constructor(spec: PostgresSpec, rules: ReadRules, onChange: () => void) {
