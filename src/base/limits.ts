@@ -354,6 +354,8 @@ export const RECORDS_EXPRESSION_MS_MAX = 20_000;
 export const RECORDS_DEPTH_MAX = 200;
 /** Records of one document: 64 MiB hold a million of 64 bytes. */
 export const RECORDS_MAX = 1_000_000;
+/** A text that a function of an expression makes. Some functions of JSONata take 8 bytes a character: at most 8 MB a step. */
+export const RECORDS_TEXT_UNITS_MAX = 1_000_000;
 /** Names of a document that a message lists. */
 export const RECORDS_SHOWN_MAX = 10;
 /** A timetable file: 100 sources of 2 KB. Parsing 256 KiB of YAML takes 0.2 s, once for each change. */

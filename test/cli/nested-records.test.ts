@@ -74,16 +74,28 @@ test('a document without lists of objects, and one that is deep or wide, are no 
   t.end();
 });
 
-test('an expression that needs too much memory ends with a sentence, not with the process', async (t) => {
-  const folder = t.testdir({
-    'lessons.json': '{}',
-    'timetable.yaml': `timeZone: UTC
+const LARGE: Readonly<Record<string, string>> = {
+  'many values': '[1..100000].{"title": $string($), "numbers": [1..200000]}',
+  'many long texts': '[1..400].{"title": $pad("x", 1000000)}',
+  'a long text, joined with itself':
+    '($x := $pad("x", 1000000); $y := $x & $x & $x & $x & $x & $x & $x & $x; $z := $y & $y & $y & $y & $y & $y & $y & $y; {"title": $z & $z & $z & $z})',
+};
+
+for (const [what, expression] of Object.entries(LARGE)) {
+  test(`an expression that needs too much memory ends with a sentence, not with the process: ${what}`, async (t) => {
+    const folder = t.testdir({
+      'lessons.json': '{}',
+      'timetable.yaml': `timeZone: UTC
 sources:
-  - { from: lessons.json, records: '[1..100000].{"title": $string($), "numbers": [1..200000]}' }
+  - { from: lessons.json, records: '${expression}' }
 `,
+    });
+    const argv = ['inspect', join(folder, 'timetable.yaml')];
+    const { code, stderr } = await start(argv, { NODE_OPTIONS: '--max-old-space-size=200' }).ended;
+    t.match(
+      stderr,
+      /^error: .*it needs more than \d+ MiB of memory; expected one that only finds records\n$/,
+    );
+    t.equal(code, 1);
   });
-  const argv = ['inspect', join(folder, 'timetable.yaml')];
-  const { code, stderr } = await start(argv, { NODE_OPTIONS: '--max-old-space-size=200' }).ended;
-  t.match(stderr, /^error: .*it needs more than \d+ MiB of memory; expected one that only finds records\n$/);
-  t.equal(code, 1);
-});
+}

@@ -14,6 +14,7 @@ import {
   RECORDS_EXPRESSION_MS_MAX,
   RECORDS_MAX,
   RECORDS_SHOWN_MAX,
+  RECORDS_TEXT_UNITS_MAX,
 } from '../../base/limits.js';
 import { describeJsonFault } from '../../base/model/json-fault.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
@@ -40,7 +41,7 @@ export async function recordsFault(expression: string): Promise<string | null> {
 
 /** The code of an expression that needs too much memory. */
 const MEMORY_CODE = 'MEMORY';
-/** The code of an expression that makes a text longer than any document. */
+/** The code of an expression that makes a text longer than any field. */
 const TEXT_CODE = 'TEXT';
 /** The most steps of an expression between two looks at the memory. */
 const STEPS_BETWEEN_LOOKS_MAX = 16;
@@ -67,20 +68,28 @@ function oldBytesMax(): number {
 class MemoryGuard {
   #stepsToLook = 0;
   #lookedMs = 0;
+  /** Bytes of texts since the last look: a function such as `$map` makes many in one step. */
+  #textBytes = 0;
   #collect: (() => void) | null = null;
 
-  /** @throws JsonataError with the code MEMORY_CODE */
-  step(): void {
+  /**
+   * @param textUnits UTF-16 units of a text that is made next
+   * @throws JsonataError with the code MEMORY_CODE
+   */
+  step(textUnits = 0): void {
+    this.#textBytes += 2 * textUnits;
     const nowMs = performance.now();
-    if (--this.#stepsToLook > 0 && nowMs - this.#lookedMs < LOOK_MS) return;
-    const most = HEAP_SHARE_MAX * oldBytesMax();
+    const isSoon = --this.#stepsToLook > 0 && nowMs - this.#lookedMs < LOOK_MS;
+    if (isSoon && this.#textBytes <= STEP_BYTES_MAX) return;
+    const most = HEAP_SHARE_MAX * oldBytesMax() - 2 * textUnits;
     let left = most - getHeapStatistics().used_heap_size;
     if (left < 0) {
       this.#collectGarbage();
       left = most - getHeapStatistics().used_heap_size;
     }
+    this.#textBytes = 0;
     if (left < 0) {
-      const value = Math.floor(most / 2 ** 20);
+      const value = Math.floor((HEAP_SHARE_MAX * oldBytesMax()) / 2 ** 20);
       throw Object.assign(new Error('out of memory'), { code: MEMORY_CODE, value });
     }
     this.#stepsToLook = Math.min(STEPS_BETWEEN_LOOKS_MAX, Math.floor(left / STEP_BYTES_MAX));
@@ -111,7 +120,7 @@ const PROBLEMS: Readonly<Record<string, (found: string, value: string) => string
   [MEMORY_CODE]: (_, value) =>
     `it needs more than ${value} MiB of memory; expected one that only finds records`,
   [TEXT_CODE]: (_, value) =>
-    `it makes a text of up to ${value} characters; expected at most ${RECORDS_BYTES_MAX}`,
+    `it makes a text of up to ${value} characters; expected at most ${RECORDS_TEXT_UNITS_MAX}`,
   D2015: () => `it gives more than ${RECORDS_MAX} values`,
   D2014: () => `a range in it gives more than ${RECORDS_MAX} values`,
   S0101: () => 'a text in quotes has no end',
@@ -148,7 +157,11 @@ function problemOf({ code = '', position, token, value, message }: JsonataError)
 const loadEngines = onFirstUse(() => Promise.all([import('jsonata'), import('re2js')]));
 
 /** The engine of JSONata runs patterns only by `exec`, so patterns run in linear time. */
-async function compile(expression: string, msMax: number = RECORDS_EXPRESSION_MS_MAX): Promise<Expression> {
+async function compile(
+  expression: string,
+  memory: MemoryGuard = new MemoryGuard(),
+  msMax: number = RECORDS_EXPRESSION_MS_MAX,
+): Promise<Expression> {
   const [{ default: jsonata }, { RE2JS }] = await loadEngines();
   class LinearPattern {
     lastIndex = 0;
@@ -172,7 +185,6 @@ async function compile(expression: string, msMax: number = RECORDS_EXPRESSION_MS
       return Object.assign(groups, { index: matcher.start(), input: text }) as unknown as RegExpExecArray;
     }
   }
-  const memory = new MemoryGuard();
   const options: JsonataOptions = {
     timeout: msMax,
     // JSONata reads this bound at each step.
@@ -184,14 +196,16 @@ async function compile(expression: string, msMax: number = RECORDS_EXPRESSION_MS
     RegexEngine: LinearPattern as unknown as RegExpConstructor,
   };
   const compiled = jsonata(expression, options);
-  for (const [name, signature, lengthOf] of LONG_TEXTS) {
+  for (const [name, signature, lengthOf, own] of LONG_TEXTS) {
     const { implementation } = (await jsonata(`$${name}`).evaluate(null)) as BuiltIn;
     compiled.registerFunction(
       name,
       function (this: unknown, ...given: Given) {
         const value = lengthOf(...given);
-        if (value > RECORDS_BYTES_MAX) throw Object.assign(new Error('too long'), { code: TEXT_CODE, value });
-        return implementation.apply(this, [...given]);
+        if (value > RECORDS_TEXT_UNITS_MAX)
+          throw Object.assign(new Error('too long'), { code: TEXT_CODE, value });
+        memory.step(value);
+        return (own ?? implementation).apply(this, [...given]);
       },
       signature,
     );
@@ -211,8 +225,9 @@ const LONG_TEXTS: readonly (readonly [
   name: string,
   signature: string,
   lengthOf: (...given: Given) => number,
+  own?: BuiltIn['implementation'],
 ])[] = [
-  ['pad', '<s-ns?:s>', (_text, width) => Math.abs(Number(width ?? 0))],
+  ['pad', '<s-ns?:s>', (_text, width) => Math.abs(Number(width ?? 0)), padded as BuiltIn['implementation']],
   ['join', '<a<s>s?:s>', (texts, separator) => joinedLength((texts ?? []) as string[], separator ?? '')],
   [
     'replace',
@@ -220,6 +235,20 @@ const LONG_TEXTS: readonly (readonly [
     (text, _pattern, by) => (typeof by === 'string' ? String(text ?? '').length * by.length : 0),
   ],
 ];
+
+/** `$pad` without an array of its characters, which takes 8 bytes for each. Lengths are in code points. */
+function padded(text: string | undefined, width: number, given?: string): string | undefined {
+  if (text === undefined) return undefined;
+  let missing = Math.abs(Math.trunc(width));
+  for (const _ of text) missing--;
+  if (!(missing > 0)) return text;
+  const by = [...(given || ' ').slice(0, 2 * missing)];
+  const padding = by.join('').repeat(missing / by.length) + by.slice(0, missing % by.length).join('');
+  const made = width > 0 ? text + padding : padding + text;
+  // V8 joins texts on their first use: done here, the heap shows their bytes to MemoryGuard.
+  made.charCodeAt(0);
+  return made;
+}
 
 function joinedLength(texts: readonly string[], separator: unknown): number {
   const between = String(separator).length;
@@ -236,9 +265,10 @@ export class NestedJsonReader implements FormatReader {
   /** Where the timetable file has the expression. */
   readonly #place: string;
   readonly #msMax: number | undefined;
+  readonly #memory = new MemoryGuard();
   #chunks: Buffer[] = [];
   #bytes = 0;
-  #values: readonly unknown[] = [];
+  #values: unknown[] = [];
 
   /** @param msMax longest time of the expression */
   constructor(
@@ -266,7 +296,7 @@ export class NestedJsonReader implements FormatReader {
 
   async finish(): Promise<void> {
     const document = this.#parse();
-    const expression = await compile(this.#expression, this.#msMax).catch((error: Error) => {
+    const expression = await compile(this.#expression, this.#memory, this.#msMax).catch((error: Error) => {
       throw this.#failed(error);
     });
     // Without copies of its own: an expression cannot change the document.
@@ -290,10 +320,21 @@ export class NestedJsonReader implements FormatReader {
 
   *rest(): Generator<void> {
     const { row } = this.#table;
-    for (const value of this.#values) {
+    for (const [n, value] of this.#values.entries()) {
       row.record = ++this.records;
+      this.#checkTexts(value);
+      // Texts joined with & take their bytes when they are read, and only until the next record.
+      this.#values[n] = null;
       this.#table.object(value);
       if (this.records % RECORDS_AT_ONCE === 0) yield;
+    }
+  }
+
+  #checkTexts(value: unknown): void {
+    try {
+      this.#memory.step(textUnitsOf(value, TEXTS_DEPTH_MAX));
+    } catch (error) {
+      throw this.#failed(error as JsonataError);
     }
   }
 
@@ -321,6 +362,16 @@ export class NestedJsonReader implements FormatReader {
     const expression = `records ${quoteEscaped(this.#expression)}${this.#place}`;
     return malformed(this.#sourceName, `${expression}: ${problemOf(error)}`);
   }
+}
+
+/** Objects within each other whose texts are counted. */
+const TEXTS_DEPTH_MAX = 4;
+
+/** UTF-16 units of the texts of a record. */
+function textUnitsOf(value: unknown, depth: number): number {
+  if (typeof value === 'string') return value.length;
+  if (depth === 0 || typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((units: number, each) => units + textUnitsOf(each, depth - 1), 0);
 }
 
 /** An estimate from above of what a parsed document takes. */

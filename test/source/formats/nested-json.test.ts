@@ -1,4 +1,7 @@
 /** JSON documents whose records a JSONata expression gives. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import jsonata from 'jsonata';
 import { test } from 'tap';
 import { RECORDS_BYTES_MAX } from '../../../src/base/limits.js';
 import type { ReadRules } from '../../../src/base/model/read-rules.js';
@@ -75,6 +78,12 @@ const FAULTS: readonly (readonly [what: string, document: unknown, records: stri
     /character 5: it makes a text of up to 4000000000 characters; expected at most \d+$/,
   ],
   [
+    'a text of megabytes',
+    WEEK,
+    '[1..40].{"title": $pad("x", 8000000)}',
+    /character 23: it makes a text of up to 8000000 characters; expected at most 1000000$/,
+  ],
+  [
     'short texts joined to a long one',
     WEEK,
     '$join([1..10000].$string(), $pad("", 7000))',
@@ -105,6 +114,29 @@ test('texts are still padded, joined and replaced', async (t) => {
   const text =
     '$join([$pad("a", -3, "-"), $replace("b.b", ".", "c"), $replace("de", /d/, function($m) { "f" })], "; ")';
   t.same(await titlesOf({}, `{"title": ${text}}`), ['--a; bcb; fe']);
+});
+
+test('texts are padded as by JSONata itself', async () => {
+  const text = fc.string({ unit: fc.constantFrom('a', ' ', 'ü', '\u{1f600}', 'e\u0301'), maxLength: 9 });
+  const given = fc.record(
+    {
+      text,
+      width: fc.oneof(fc.integer({ min: -25, max: 25 }), fc.double({ min: -9, max: 9, noNaN: true })),
+      by: text,
+    },
+    { requiredKeys: ['text', 'width'] },
+  );
+  const records = '[cases.{"title": $pad(text, width, by)}]';
+  await fc.assert(
+    fc.asyncProperty(fc.array(given, { minLength: 1, maxLength: 50 }), async (cases) => {
+      const expected = (await jsonata(records).evaluate({ cases })) as { title: string }[];
+      assert.deepEqual(
+        await titlesOf({ cases }, records),
+        Array.from(expected, ({ title }) => title),
+      );
+    }),
+    { seed: 20_261_128, numRuns: 30 },
+  );
 });
 
 test('a pattern that would backtrack takes linear time', async (t) => {
