@@ -59,6 +59,10 @@ const LIKENESSES: Readonly<Record<Likeness, RegExp>> = {
 };
 /** Texts between several values in one cell. */
 const SEPARATORS = [';', '\n', '|', ',', ' / ', '/', ' + ', ' & '];
+/** Those that are within no name. */
+const LIST_SEPARATORS: readonly string[] = [';', '\n', '|', ','];
+/** `E1`, `CS-204b`: several in one cell are a list, even if none occurs in another cell. */
+const NUMBERED = /^\p{L}{1,6}[.-]?\d{1,5}\p{L}?$/u;
 /** The least share of values that are part of several cells. */
 const SHARED_MIN = 0.5;
 
@@ -123,7 +127,7 @@ export function likenessOf({ values }: LookedColumn, likeness: Likeness): number
   return values.length === 0 ? 0 : like / values.length;
 }
 
-/** The text between several values in the cells of a column, some of which occur alone or in other cells; null if there is none. */
+/** The text between several values in the cells of a column, some of which occur alone or in other cells, or all of which are numbered; null if there is none. */
 export function separatorOf({ values, isList }: LookedColumn, isPerson = false): string | null {
   if (isList) return null;
   for (const separator of SEPARATORS) {
@@ -137,7 +141,8 @@ export function separatorOf({ values, isList }: LookedColumn, isPerson = false):
     for (const part of cells.flat()) uses.set(part, (uses.get(part) ?? 0) + 1);
     const parts = several.flat();
     const shared = parts.filter((part) => (uses.get(part) ?? 0) > 1).length;
-    if (shared >= SHARED_MIN * parts.length) return separator;
+    const areNumbered = LIST_SEPARATORS.includes(separator) && parts.every((part) => NUMBERED.test(part));
+    if (areNumbered || shared >= SHARED_MIN * parts.length) return separator;
   }
   return null;
 }

@@ -412,7 +412,24 @@ Física,Jueves 16:00-18:00 y Viernes 8:00-10:00,Lab 3
   },
 ];
 
-for (const { form, file, content, known, text: said = [], changed: [was, is] = ['', ''], events } of FORMS) {
+/** Small tables, by what is found in them. */
+const FINDINGS: readonly Form[] = [
+  {
+    form: 'groups in one cell, none of which occurs in another',
+    file: 'groups.csv',
+    content: `Title,Date,From,To,Group,Room
+Algebra,2026-10-05,08:00,09:30,"E1, E2",A101
+Logic,2026-10-06,08:00,09:30,,"Building 2, floor 3"
+`,
+    text: [/ {6}studyGroup: \{ from: Group, split: "," \} # E1, E2\n/, / {6}roomId: Room #/],
+    events: { 'studyGroup=E2': ['10-05T08:00 Algebra'], 'studyGroup=E1': ['10-05T08:00 Algebra'] },
+  },
+];
+
+for (const { form, file, content, known, text: said = [], changed: [was, is] = ['', ''], events } of [
+  ...FORMS,
+  ...FINDINGS,
+]) {
   test(`in the form of ${form}`, async (t) => {
     const { path, text } = await written(t, file, content, known);
     for (const each of said) t.match(text, each);
