@@ -1,6 +1,6 @@
 import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../base/limits.js';
 import { digitsOf, parseIdentifier } from '../base/model/identifier.js';
-import { parseClockTimes, readDate } from '../base/model/local-time.js';
+import { parseClockTimes, partOfRange, readDate } from '../base/model/local-time.js';
 import { parseWeeks } from '../source/pattern/term.js';
 import { areWeekdays, withoutWeekdays } from '../source/pattern/weekdays.js';
 import type { Catalogue } from '../source/source.js';
@@ -21,6 +21,7 @@ export type ColumnForm =
   | 'instant'
   | 'local'
   | 'date'
+  | 'span'
   | 'clock'
   | 'clocks'
   | 'weekdays'
@@ -29,7 +30,9 @@ export type ColumnForm =
   | 'text';
 
 /** The forms of single values. Ranges, weekdays and weeks show only in all values of a column. */
-const FORMS: Readonly<Record<Exclude<ColumnForm, 'text' | 'clocks' | 'weekdays' | 'weeks'>, RegExp>> = {
+const FORMS: Readonly<
+  Record<Exclude<ColumnForm, 'text' | 'span' | 'clocks' | 'weekdays' | 'weeks'>, RegExp>
+> = {
   uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   instant: /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:[Zz]|[+-]\d\d:?\d\d)$/,
   local:
@@ -230,7 +233,7 @@ class Column {
     const form = FORM_NAMES.find((name) => FORMS[name].test(value)) ?? namedDateForm(value);
     this.#forms.set(form, (this.#forms.get(form) ?? 0) + 1);
     if (form === 'clock' || form === 'local') this.hasAmPm ||= /m\.?$/i.test(value);
-    if (form !== 'date' && form !== 'local') return;
+    if (form !== 'date' && form !== 'local' && form !== 'span') return;
     const [, first, mark = '', second] = /^(?:\p{L}+\.?,? +)?(\d+)([./-])(\d+)/u.exec(value) ?? [];
     if (first === undefined) return;
     this.dates = {
@@ -319,8 +322,10 @@ export class ColumnLook {
   }
 }
 
-/** The form of a date that begins with a weekday or whose month has a name. */
+/** The form of a date that begins with a weekday, whose month has a name, or that a start and an end follow. */
 function namedDateForm(value: string): ColumnForm {
+  if ((['dmy', 'mdy', 'ymd'] as const).some((order) => partOfRange(value, order, 'end') !== null))
+    return 'span';
   const date = /\d/.test(value) ? readDate(value, 'dmy') : '';
   if (typeof date === 'string') return 'text';
   if (date.length === value.length) return 'date';

@@ -147,7 +147,7 @@ function textColumns(free: readonly LookedColumn[], given: Given): Map<FieldName
 
 /** Whether values can be those of a field, unlike times, dates and, for texts, bare numbers. */
 function isFitFor(field: FieldName, { form, isText }: LookedColumn): boolean {
-  const isName = !['instant', 'local', 'date', 'clock', 'clocks'].includes(form);
+  const isName = !['instant', 'local', 'date', 'span', 'clock', 'clocks'].includes(form);
   return isName && (isText || IDENTIFIER_FIELDS.includes(field));
 }
 
@@ -293,6 +293,9 @@ function findTimes(columns: readonly LookedColumn[]): Times {
   const range = columns.find(({ form }) => form === 'clocks');
   if (start !== undefined && end !== undefined)
     return { ...NO_PATTERN, time: start.name, endTime: end.name, columns: [start, end], notes: [] };
+  const span = columns.find(({ form }) => form === 'span');
+  if (span !== undefined)
+    return { ...NO_PATTERN, time: span.name, endTime: span.name, columns: [span], notes: [] };
   const notes: string[] = [];
   if ((date ?? start) === undefined) notes.push('the dates of lessons are missing: no column holds dates');
   if (range !== undefined && (from ?? start) === undefined) {

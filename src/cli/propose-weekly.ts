@@ -46,6 +46,7 @@ const ISO_WEEKS = 53;
 
 /** Null for records that have dates, or no weekdays. */
 export function findWeekly(columns: readonly LookedColumn[], lists: readonly LookedColumn[]): Times | null {
+  if (columns.some(({ form }) => form === 'span')) return null;
   const day = best(columns.filter(isDay), 'weekday') ?? columns.find(({ form }) => form === 'weekdays');
   if (day === undefined) return null;
   const span = columns.find(({ name }) => name.endsWith(SPAN_END))?.name.slice(0, -SPAN_END.length);

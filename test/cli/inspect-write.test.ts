@@ -424,6 +424,18 @@ Logic,2026-10-06,08:00,09:30,,"Building 2, floor 3"
     text: [/ {6}studyGroup: \{ from: Group, split: "," \} # E1, E2\n/, / {6}roomId: Room #/],
     events: { 'studyGroup=E2': ['10-05T08:00 Algebra'], 'studyGroup=E1': ['10-05T08:00 Algebra'] },
   },
+  ...['05.10.2026, 8:00-9:30', '5.10.2026 8:00 – 9:30', 'Mo, 05.10.2026, 8:00-9:30'].map((when) => ({
+    form: `date, start and end in one cell: ${when}`,
+    file: 'spans.csv',
+    content: `Title;When;Room\nAlgebra;${when};A101\nLogic;${when.replace('5.', '6.').replace('Mo', 'Di')};A102\n`,
+    text: [/ {6}time: When #.*\n {6}endTime: When #/],
+    events: {
+      'roomId!=x&date=2026-10-05&days=3': ['10-05T08:00 Algebra', '10-06T08:00 Logic'],
+      // The end is 9:30.
+      'startTime=2026-10-05T09:00:00Z&endTime=2026-10-05T09:29:00Z': ['10-05T08:00 Algebra'],
+      'startTime=2026-10-05T09:31:00Z&endTime=2026-10-05T10:00:00Z': [],
+    },
+  })),
 ];
 
 for (const { form, file, content, known, text: said = [], changed: [was, is] = ['', ''], events } of [

@@ -261,7 +261,7 @@ function readClock(text: string): number | string {
   return clock === '24:00' || clock === '2400' ? END_OF_DAY : readTimeOfDay(clock, true);
 }
 
-/** The start or the end of `2026-10-05 8:00-9:30`, as a date and a time of day; null if the text is no such range. */
+/** The start or the end of `2026-10-05, 8:00-9:30`, as a date and a time of day; null if the text is no such range. */
 export function partOfRange(
   given: string,
   order: DateOrder | undefined,
@@ -271,8 +271,9 @@ export function partOfRange(
   const date = readDate(text, order);
   if (typeof date === 'string') return null;
   // After a T, `08:00-09:30` would be a time with an offset.
-  if (text[date.length] !== ' ') return null;
-  const [time, ...more] = parseClockTimes(text.slice(date.length));
+  const times = /^,? +(.*)$/s.exec(text.slice(date.length))?.[1];
+  if (times === undefined) return null;
+  const [time, ...more] = parseClockTimes(times);
   const ms = typeof time === 'object' && more.length === 0 && time.end !== null ? time[part] : null;
   if (ms === null) return null;
   return new Date(date.days * DAY_MS + ms).toISOString().slice(0, 19);
