@@ -260,9 +260,18 @@ export async function prefetch<T>(
   } catch {}
 }
 
+export interface RoomFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly building: string | null;
+  readonly capacity: number | null;
+}
+
 export interface Names {
   readonly rooms: ReadonlyMap<string, string>;
   readonly courses: ReadonlyMap<string, string>;
+  /** Also those without lessons. */
+  readonly allRooms: readonly RoomFacts[];
 }
 
 /** Reads once for each revision; after a failure, again. */
@@ -279,18 +288,29 @@ export function perRevision<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** The names of all rooms and courses; of very many, some show their ids. */
+/** Before all lessons every room has nothing scheduled, so this lists all of them, with those of the rooms file. */
+const BEFORE_ALL = {
+  by: 'room',
+  startTime: '1900-01-01T00:00:00Z',
+  endTime: '1900-01-01T01:00:00Z',
+} as const;
+
+/** The names of all rooms and courses; of very many courses, some show their ids. */
 export const readNames: () => Promise<Names> = perRevision(async () => {
-  const read = async (
-    path: '/schedule/rooms' | '/schedule/courses',
-  ): Promise<ReadonlyMap<string, string>> => {
-    const { data } = await client.get(path, { limit: ENTRIES_OF_DIRECTORY_MAX });
-    return new Map(
-      data.flatMap(({ id, name }) => (id === null || name === null ? [] : [[id, name] as const])),
-    );
+  const [free, courses] = await Promise.all([
+    client.get('/schedule/free', BEFORE_ALL),
+    client.get('/schedule/courses', { limit: ENTRIES_OF_DIRECTORY_MAX }),
+  ]);
+  const allRooms = free.data.flatMap(({ id, name, building = null, capacity = null }) =>
+    id === null ? [] : [{ id, name: name ?? shortId(id), building, capacity }],
+  );
+  return {
+    rooms: new Map(allRooms.map(({ id, name }) => [id, name])),
+    courses: new Map(
+      courses.data.flatMap(({ id, name }) => (id === null || name === null ? [] : [[id, name] as const])),
+    ),
+    allRooms,
   };
-  const [rooms, courses] = await Promise.all([read('/schedule/rooms'), read('/schedule/courses')]);
-  return { rooms, courses };
 });
 
 const COLOURS = 8;

@@ -3,7 +3,17 @@ import type { FreeEntry, TimetableEvent } from 'lectern/client';
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { TARGETS_MAX } from '../address.js';
-import { client, colourOf, noteVersion, prefetch, readNames, rowOf, shortId, useLoaded } from '../data.js';
+import {
+  client,
+  colourOf,
+  noteVersion,
+  prefetch,
+  type RoomFacts,
+  readNames,
+  rowOf,
+  shortId,
+  useLoaded,
+} from '../data.js';
 import { dayOf, type Lesson, lessonsOf } from '../lessons.js';
 import { Icon, Loading, Problem } from '../parts.js';
 import { say, sayHour, sayNumber, sayTime, sayTimes } from '../speak.js';
@@ -11,7 +21,7 @@ import { address, go, isPrinting, now, setMore, shownDate, today, windowOf, zone
 import { choose } from '../targets.js';
 import { instantOf, wallTime } from '../time.js';
 import { titleOf } from './body.js';
-import { BuildingField, type RoomFacts, readWantedRooms, SeatsField } from './rooms.js';
+import { BuildingField, readWantedRooms, SeatsField } from './rooms.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
 /** In pixels: what stands above the bars at least, and the height of one. */
@@ -174,9 +184,12 @@ interface Wish {
 }
 
 function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): JSX.Element {
-  // The options that are not chosen are out of sight: they are made after the first paint.
+  // The options that are not chosen are out of sight: they are made when what is in sight has been painted.
   const [isPainted, setPainted] = useState(false);
-  useEffect(() => setPainted(true), []);
+  useEffect(() => {
+    const timer = setTimeout(() => setPainted(true), REST_MS);
+    return () => clearTimeout(timer);
+  }, []);
   const choicesOf = (all: readonly number[], chosen: number) => (isPainted ? all : [chosen]);
   const clock = `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`;
   return (
@@ -192,7 +205,11 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
       </label>
       <label>
         {say('lasts')}
-        <select value={String(minutes)} onChange={(event) => setMore({ minutes: event.currentTarget.value })}>
+        <select
+          class="lasts"
+          value={String(minutes)}
+          onChange={(event) => setMore({ minutes: event.currentTarget.value })}
+        >
           {choicesOf(MINUTES_CHOICES, minutes).map((each) => (
             <option key={each} value={String(each)}>
               {say('hoursMinutes', { hours: each / 60 })}
@@ -202,7 +219,11 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
       </label>
       <label>
         {say('weeksRunning')}
-        <select value={String(weeks)} onChange={(event) => setMore({ weeks: event.currentTarget.value })}>
+        <select
+          class="weeks"
+          value={String(weeks)}
+          onChange={(event) => setMore({ weeks: event.currentTarget.value })}
+        >
           {choicesOf(WEEKS_CHOICES, weeks).map((each) => (
             <option key={each} value={String(each)}>
               {say('everyWeek', { n: each })}

@@ -130,7 +130,9 @@ if (NO_BROWSER !== null) {
       });
       const isNextWeek = ({ pathname, searchParams }: URL): boolean =>
         pathname.endsWith('/schedule') && (searchParams.get('startTime') ?? '').startsWith('2026-10-12');
-      const isRooms = ({ pathname }: URL): boolean => pathname.endsWith('/schedule/free');
+      // The one before all lessons lists all rooms, with their names, for every view.
+      const isRooms = ({ pathname, searchParams }: URL): boolean =>
+        pathname.endsWith('/schedule/free') && !(searchParams.get('startTime') ?? '').startsWith('1900');
       await page.route(
         (url) => isNextWeek(url) || isRooms(url),
         async (route) => {
@@ -149,7 +151,7 @@ if (NO_BROWSER !== null) {
       await free.hover();
       await until(
         async () => asked.length,
-        (n) => n >= 3,
+        (n) => n >= 2,
       );
       release();
       await page.locator('.lesson', { hasText: 'Next week' }).waitFor();
