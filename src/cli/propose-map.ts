@@ -2,8 +2,10 @@
 import type { IdentifierMode } from '../base/model/event.js';
 import type { FieldName } from '../base/model/fields.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../base/model/identifier.js';
+import { readDate } from '../base/model/local-time.js';
 import type { MapValue, ReadRules, Term, WeeklyPattern } from '../base/model/read-rules.js';
 import { columnsOf, entryOf } from '../source/map-value.js';
+import { WeekdayReader } from '../source/pattern/weekdays.js';
 import {
   best,
   isLength,
@@ -344,10 +346,35 @@ function orderOf(
     return { dateOrder: null, notes, isMixed: true };
   }
   const known = first.yearFirst ? 'ymd' : isDayFirst ? 'dmy' : isMonthFirst ? 'mdy' : given;
-  if (known !== undefined) return { dateOrder: known, notes: [] };
+  const order = known ?? orderByWeekdays(used, all);
+  if (order !== undefined) return { dateOrder: order, notes: [] };
   const guess = first.mark === '.' || !all.some(({ hasAmPm }) => hasAmPm) ? 'dmy' : 'mdy';
   const note = `no date has a day above 12, so --date-order ${guess} is a guess: check it (dmy is day, month, year; mdy is month, day, year)`;
   return { dateOrder: guess, notes: [note] };
+}
+
+/** The order in which all dates fall on weekdays that are named; undefined if both orders do, or none. */
+function orderByWeekdays(
+  used: readonly LookedColumn[],
+  all: readonly LookedColumn[],
+): 'dmy' | 'mdy' | undefined {
+  const dates = used.find((column) => column.dates !== null)?.values.filter((value) => !isMark(value)) ?? [];
+  const inCells = dates.flatMap((date) => /^\p{L}+/u.exec(date) ?? []);
+  const beside = all.find(({ form }) => form === 'weekdays')?.values ?? [];
+  const names = (inCells.length > 0 ? inCells : beside).filter((name) => !isMark(name));
+  const reader = new WeekdayReader(undefined, []);
+  for (const name of names) reader.read(name);
+  reader.end();
+  const days = names.map((name) => reader.read(name));
+  const named = new Set(days.flatMap((each) => (typeof each === 'object' ? (each ?? []) : [])));
+  const fitting = (['dmy', 'mdy'] as const).filter((order) =>
+    dates.every((text) => {
+      const date = readDate(text, order);
+      // 1970-01-01 was a Thursday.
+      return typeof date !== 'string' && named.has((((date.days + 3) % 7) + 7) % 7);
+    }),
+  );
+  return fitting.length === 1 ? fitting[0] : undefined;
 }
 
 /** Times without an offset do not name their zone. Unless a zone is given, it is guessed. */

@@ -412,6 +412,9 @@ Física,Jueves 16:00-18:00 y Viernes 8:00-10:00,Lab 3
   },
 ];
 
+const MDY_EVENTS = ['10-01T08:00 Algebra', '10-02T08:00 Logic'];
+const DMY_EVENTS = ['01-10T08:00 Algebra', '02-10T08:00 Logic'];
+
 /** Small tables, by what is found in them. */
 const FINDINGS: readonly Form[] = [
   {
@@ -423,6 +426,27 @@ Logic,2026-10-06,08:00,09:30,,"Building 2, floor 3"
 `,
     text: [/ {6}studyGroup: \{ from: Group, split: "," \} # E1, E2\n/, / {6}roomId: Room #/],
     events: { 'studyGroup=E2': ['10-05T08:00 Algebra'], 'studyGroup=E1': ['10-05T08:00 Algebra'] },
+  },
+  ...(
+    [
+      // Thursday and Friday as month and day; Sunday and Friday as day and month.
+      ['mdy', 'Day,Date', 'Thu,10/01/2026', 'Fri,10/02/2026'],
+      ['dmy', 'Jour,Date', 'sam.,10/01/2026', 'mar.,10/02/2026'],
+      ['mdy', 'Kind,Date', 'Lecture,Thu 10/01/2026', 'Lab,Fri 10/02/2026'],
+    ] as const
+  ).map(([order, header, first, second]) => ({
+    form: `dates whose weekdays tell the order ${order}: ${first}`,
+    file: 'weekdays.csv',
+    content: `Title,${header},From,To\nAlgebra,${first},08:00,09:30\nLogic,${second},08:00,09:30\n`,
+    text: [new RegExp(`^ *dateOrder: ${order}\\n`, 'm'), /^(?!.*date-?order \w+ is a guess)/is],
+    events: { 'roomId!=x': order === 'mdy' ? MDY_EVENTS : DMY_EVENTS },
+  })),
+  {
+    form: 'dates whose order the weekdays do not tell',
+    file: 'weekdays.csv',
+    content: 'Title,Day,Date,From,To\nAlgebra,Mon,10/01/2026,08:00,09:30\nLogic,Tue,10/02/2026,08:00,09:30\n',
+    text: [/dateOrder dmy is a guess/],
+    events: {},
   },
   ...['05.10.2026, 8:00-9:30', '5.10.2026 8:00 – 9:30', 'Mo, 05.10.2026, 8:00-9:30'].map((when) => ({
     form: `date, start and end in one cell: ${when}`,
