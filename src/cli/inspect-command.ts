@@ -152,7 +152,7 @@ function describeQuery(
     ...listed('to serve the lessons with what other tables say of them, try:', isServed ? command : []),
     ...listed('of the query:', notes),
     ...listed(
-      'to follow each change, set wal_level to logical, run this as the owner of the tables, and add --follow:',
+      'to follow each change, set wal_level to logical, run this as the owner of the tables, and add --follow (in a timetable file: follow: true):',
       statements,
     ),
   ];

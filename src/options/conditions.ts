@@ -79,8 +79,10 @@ export const OF_THE_FILE: Condition = {
 
 export const PIN: Condition = { given: ['pin'], words: ', which asks no source', isOfCommand: true };
 
+/** A timetable file is told of by {@link OF_THE_FILE}. */
 export const POSTGRES: Condition = {
-  holds: ({ source, pin }) => pin !== undefined || textsOf(source).some(isPostgresAddress),
+  holds: ({ source, pin }) =>
+    pin !== undefined || textsOf(source).some((each) => isPostgresAddress(each) || isTimetableFile(each)),
   words: 'no source is a PostgreSQL address (postgres://…)',
 };
 

@@ -449,7 +449,7 @@ const READING_SETTINGS: readonly Setting[] = inGroup('Reading', OPEN, {
 const OF_DATABASES: Common = {
   commands: SERVE_AND_PUBLISH,
   needs: [POSTGRES],
-  excludes: [PIN],
+  excludes: [PIN, OF_THE_FILE],
 };
 
 const DATABASE_SETTINGS: readonly Setting[] = inGroup('Databases', OF_DATABASES, {

@@ -148,6 +148,7 @@ test('database settings without effect, or in conflict, are refused', async (t) 
     [[url], /a PostgreSQL source needs --table or --query/],
     [[url, '--table', 'a', '--query', 'SELECT 1'], /--table and --query are both given/],
     [['events.csv', '--table', 'a'], /--table has no effect, as no source is a PostgreSQL address/],
+    [['timetable.yaml', '--follow'], /--follow has no effect with a timetable file, which says it itself/],
     [
       [url, 'events.csv', '--table', 'a', '--follow'],
       /--follow needs a table or query that is the only source; with several sources, give --refresh-seconds/,

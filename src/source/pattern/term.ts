@@ -167,7 +167,7 @@ const PARITY_WORDS: readonly (readonly [words: RegExp, parity: number])[] = [
 ];
 const WEEK_WORDS = /(?<!\p{L})(?:weeks?|wks?|weken|wochen?|semaines?|semanas?)(?!\p{L})\.?|[周週第]/gu;
 /** A match begins only where white space begins, so that the search takes linear time. */
-const DASH = /(?<!\s)\s*[\p{Pd}\u2212~]\s*/gu;
+const DASH = /(?<!\s)\s*[\p{Pd}\u2212\uff5e~]\s*/gu;
 /** `36 t/m 42`. */
 const UNTIL = /(?<=\d)\s*(?<!\p{L})(?:t\/m|tot|bis|to|through|al?|à|au|do|до|по)(?!\p{L})\s*(?=\d)/gu;
 const ITEM = /^(\d{1,4})(?:-(\d{1,4}))?$/;

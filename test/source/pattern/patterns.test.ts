@@ -122,6 +122,7 @@ fastTest('weeks are read as people write them', async (t) => {
     ['1\u20133;5', at(1, 2, 3, 5)],
     ['10,11\u201112', at(10, 11, 12)],
     ['1 \u2212 2', at(1, 2)],
+    ['1\uff5e2', at(1, 2)],
     ['weeks 1-2', at(1, 2)],
     ['--', all],
     [[1, 3, 12], at(1, 3, 12)],
