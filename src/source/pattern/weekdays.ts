@@ -29,6 +29,14 @@ const MORE_NAMES: Readonly<Record<string, readonly (readonly [name: string, day:
     [`${digit}ª`, day],
     [`${digit}ª feira`, day],
   ]),
+  pl: [
+    ['pn', 0],
+    ['sr', 2],
+    ['cz', 3],
+    ['sb', 5],
+    ['nd', 6],
+    ['ndz', 6],
+  ],
   zh: ['星期天', '周天', '天'].map((name) => [name, 6]),
 };
 const A_MONDAY_MS = Date.UTC(2024, 0, 1);
@@ -42,6 +50,9 @@ export type Meanings = ReadonlyMap<string, number>;
 const LETTERS_READING = 'letters';
 const FROM_ZERO = '0';
 const FROM_ONE = '1';
+
+/** Such a name has other meanings in other languages, so it must be of the language of the other weekdays. */
+const ONE_OR_TWO_LETTERS = /^\p{L}{1,2}\.?$/u;
 
 type Names = Map<string, Map<string, number>>;
 
@@ -121,14 +132,20 @@ function everyLanguage(): string[] {
   return Intl.DateTimeFormat.supportedLocalesOf(codes);
 }
 
-/** The meanings of one name; undefined if no language has it, or none of the common ones. */
-function meaningsOf(text: string, isCommon = false): Meanings | undefined {
+/**
+ * The languages in which a name is looked up. `usual`: the common ones, and if none has it, all. A short name often means
+ * something else in a language that few timetables have.
+ */
+type Scope = 'common' | 'usual' | 'every';
+
+/** The meanings of one name; undefined if no language of the scope has it. */
+function meaningsOf(text: string, scope: Scope = 'usual'): Meanings | undefined {
   if (text.length > NAME_UNITS_MAX) return undefined;
   const plain = plainOf(text);
-  // A short name often means something else in a language that few timetables have.
   commonNames ??= namesOf(COMMON_LANGUAGES);
   const common = commonNames.get(plain);
-  if (common !== undefined || isCommon || !/^[\p{L}\p{M} ]{2,}$/u.test(plain)) return common;
+  if (scope === 'common') return common;
+  if (scope === 'usual' && (common !== undefined || !/^[\p{L}\p{M} ]{2,}$/u.test(plain))) return common;
   allNames ??= namesOf(everyLanguage());
   return allNames.get(plain);
 }
@@ -180,30 +197,37 @@ function withoutTimes(cell: string): string {
 }
 
 /** The days of a cell such as `Mon`, `Mon, Wed`, `MWF` or `["Mon", "Wed"]`, or a clause on the fault. */
-function daysOf(cell: string, dayOne: WeeklyPattern['dayOne']): readonly Meanings[] | string {
+function daysOf(
+  cell: string,
+  dayOne: WeeklyPattern['dayOne'],
+  scope: Scope = 'usual',
+): readonly Meanings[] | string {
   const text = withoutTimes(cell).trim();
-  if (LETTER_WORDS.test(text) && meaningsOf(text, true) === undefined) {
+  if (LETTER_WORDS.test(text) && meaningsOf(text, 'common') === undefined) {
     const letters = (text.match(LETTER_WORD) ?? []).map((word) => meaningsOf(word) as Meanings);
     const days = letters.map((meanings) => meanings.get(LETTERS_READING) ?? meanings.get('en') ?? 0);
     if (days.every((day, n) => n === 0 || day > (days[n - 1] as number)))
       return days.map((day) => new Map([[LETTERS_READING, day]]));
   }
-  const one = dayOf(text, dayOne);
+  const one = dayOf(text, dayOne, scope);
   if (typeof one !== 'string') return [one];
   const words = text.split(/[\s,;/+&|[\]"]+/).filter((word) => word !== '');
   if (words.length < 2 && !text.startsWith('[')) return one;
   if (words.length > MEETINGS_MAX) return `it has ${words.length} words; expected at most ${MEETINGS_MAX}`;
   const days: Meanings[] = [];
-  for (const word of words) {
-    const day = dayOf(word, dayOne);
+  for (const [n, word] of words.entries()) {
+    const isWithin = n > 0 && n < words.length - 1;
+    if (isWithin && BETWEEN_TIMES.test(word)) return 'it is a range of days; expected each day by its name';
+    if (isWithin && AND.has(word.toLowerCase())) continue;
+    const day = dayOf(word, dayOne, scope);
     if (typeof day === 'string') return one;
     days.push(day);
   }
   return days.length === 0 ? 'it names no day' : days;
 }
 
-function dayOf(text: string, dayOne: WeeklyPattern['dayOne']): Meanings | string {
-  if (!/^\d+$/.test(text)) return meaningsOf(text) ?? 'it is no day of the week in any known language';
+function dayOf(text: string, dayOne: WeeklyPattern['dayOne'], scope: Scope): Meanings | string {
+  if (!/^\d+$/.test(text)) return meaningsOf(text, scope) ?? 'it is no day of the week in any known language';
   if (dayOne === undefined)
     return 'it is a number: say which day is the first, with dayOne: monday or dayOne: sunday';
   const number = Number(text);
@@ -250,12 +274,28 @@ export class WeekdayReader {
     }
     if (typeof days === 'string') return days;
     const told: number[] = [];
-    for (const meanings of days) {
-      const day = this.#tell(meanings);
+    for (const [n, meanings] of days.entries()) {
+      const meant = this.#isKnown(meanings) ? meanings : this.#everyMeaning(cell, n, meanings);
+      if (!this.#isKnown(meant) && ONE_OR_TWO_LETTERS.test(cell.trim())) {
+        const languages = [...meant.keys()].join(', ');
+        return `it is a weekday in ${languages}, but the others are in ${this.readings.join(', ')}; expected a longer name`;
+      }
+      const day = this.#tell(meant);
       if (typeof day !== 'number') return day;
       told.push(day);
     }
     return told;
+  }
+
+  #isKnown(meanings: Meanings): boolean {
+    return this.#readings === null || [...meanings.keys()].some((reading) => this.#readings?.has(reading));
+  }
+
+  /** Short names of a language that is not common, such as Hungarian V, if the other weekdays are in this language. */
+  #everyMeaning(cell: string, n: number, usual: Meanings): Meanings {
+    const days = daysOf(cell, this.#dayOne, 'every');
+    const every = typeof days === 'string' ? undefined : days[n];
+    return every !== undefined && this.#isKnown(every) ? every : usual;
   }
 
   #tell(meanings: Meanings): number | null | string {

@@ -183,6 +183,9 @@ fastTest('weekdays are known in many languages, as letters, and several in one c
     ['TR', on(1, 3)],
     ['Pazartesi \u00c7ar\u015famba', on(0, 2)],
     [['Mon', 'Wed'], on(0, 2)],
+    ['lundi et jeudi', on(0, 3)],
+    ['Mo und Mi', on(0, 2)],
+    ['Mon, Wed and Fri', on(0, 2, 4)],
   ] as const) {
     t.equal(await daysOf({ day, weeks: 1 }), expected, String(day));
   }
@@ -206,10 +209,19 @@ fastTest('the other weekdays of a source tell what a short name or a number mean
   };
   t.equal(await first(['ma', 'wo', 'vr']), '28 30 02', 'in Dutch, ma is Monday');
   t.equal(await first(['ma', 'me', 'ven']), '29 30 02', 'in French, ma is Tuesday');
+  t.match(await first(['Mon to Wed']), /"Mon to Wed": it is a range of days; expected each day by its name/);
   t.match(
     await first(['ma']),
     /day "ma": it is Tuesday \(fr, es, it\) or Monday \(nl, sv\); expected a name that has one meaning/,
   );
+  t.equal(await first(['pn', 'wt', 'śr', 'cz', 'pt', 'sb', 'nd']), '28 29 30 01 02 03 04', 'in Polish');
+  t.equal(await first(['pn']), '28', 'in Polish, not in Lithuanian');
+  t.match(await first(['maanantai', 'tiistai', 'ke', 'pe']), '28 29 30 02', 'in Finnish, pe is Friday');
+  t.match(
+    await first(['ma', 'tis', 'to', 'pe']),
+    /day "pe": it is a weekday in .*, but the others are in sv; expected a longer name/,
+  );
+  t.equal(await first(['hétfő', 'Sze', 'V']), '28 30 04', 'in Hungarian, V is Sunday');
   const monday = { dayOne: 'monday' } as const;
   t.equal(await first([1, 2, 5], monday), '28 29 02 from 1');
   t.equal(await first([1, 0, 5], monday), '29 28 03 from 0', 'a 0 after other days');
