@@ -170,6 +170,8 @@ const WEEK_WORDS = /(?<!\p{L})(?:weeks?|wks?|weken|wochen?|semaines?|semanas?)(?
 const DASH = /(?<!\s)\s*[\p{Pd}\u2212\uff5e~]\s*/gu;
 /** `36 t/m 42`. */
 const UNTIL = /(?<=\d)\s*(?<!\p{L})(?:t\/m|tot|bis|to|through|al?|à|au|do|до|по)(?!\p{L})\s*(?=\d)/gu;
+/** `1-11/2` may be each second week, and `7+` all from the seventh on. */
+const HAS_SEVERAL_MEANINGS = /-\d+\/\d|\d\+(?:[\s,;]|$)/;
 const ITEM = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 
 /** @returns the weeks, or a clause on the fault */
@@ -188,6 +190,8 @@ export function parseWeeks(given: string): Weeks | string {
   }
   rest = rest.replace(WEEK_WORDS, ' ').replace(/[()]/g, ' ').replace(UNTIL, '-').replace(DASH, '-').trim();
   if (rest === '' && parity !== null) return { ...ALL, parity };
+  if (HAS_SEVERAL_MEANINGS.test(rest))
+    return `${quoteEscaped(text)} has several meanings; expected weeks such as 1-6,8-12, or odd 1-11`;
   const numbers = numbersOf(rest.split(/[\s,;、，/+&]+/).filter((item) => item !== ''));
   return typeof numbers === 'string' ? numbers : { ...ALL, numbers, parity };
 }

@@ -287,6 +287,16 @@ fastTest('each fault of a record is a sentence', async (t) => {
     [{ weeks: '31-6' }, {}, 'weeks "31-6": 31-6 ends before it begins'],
     [{ weeks: '1-13' }, {}, 'weeks "1-13": week 13 is beyond the term autumn, which has 12 weeks'],
     [{ weeks: 5 }, { cycle: 4 }, 'weeks "5": week 5 is beyond the cycle, which has 4 weeks'],
+    [
+      { weeks: '1-11/2' },
+      {},
+      'weeks "1-11/2": "1-11/2" has several meanings; expected weeks such as 1-6,8-12, or odd 1-11',
+    ],
+    [
+      { weeks: '7+' },
+      {},
+      'weeks "7+": "7+" has several meanings; expected weeks such as 1-6,8-12, or odd 1-11',
+    ],
     [{ weeks: 'often' }, {}, 'weeks "often": "often" is neither a week nor weeks such as 1-6 or odd'],
     [{ weeks: '0-3' }, {}, 'weeks "0-3": week 0 does not exist: weeks are counted from 1'],
     [{ weeks: '1-999' }, {}, 'weeks "1-999": week 999 does not exist: expected at most 106'],
