@@ -60,6 +60,8 @@ const NAMES: ReadonlyMap<ColumnRole, readonly (readonly string[])[]> = new Map(
 );
 
 const CERTAINTY_EXACT = 1000;
+/** A name that says what a column is, alone. */
+export const CERTAINTY_SURE = 900;
 const CERTAINTY_WITHIN = 500;
 const CERTAINTY_PART = 100;
 /** Chinese and Japanese write no spaces between words. */

@@ -19,7 +19,7 @@ import {
   separatorOf,
   without,
 } from './column-look.js';
-import { type ColumnRole, certaintyOf } from './column-names.js';
+import { CERTAINTY_SURE, type ColumnRole, certaintyOf, plainName } from './column-names.js';
 import { shellQuoted } from './printable.js';
 import { findWeekly, type Times } from './propose-weekly.js';
 
@@ -45,6 +45,13 @@ const TEXT_FIELDS = ['title', 'courseId', 'roomId', 'studyGroup', 'lecturer', 't
 const IDENTIFIER_FIELDS: readonly FieldName[] = ['id', 'roomId', 'courseId', 'groupId', 'lecturerId'];
 /** Fields that one cell often has several values of. */
 const SPLIT_FIELDS: readonly string[] = ['roomId', 'studyGroup', 'lecturer'];
+/** Fields that a pair of columns such as `teacher_id` and `teacher_name` has, by what is named. */
+const PAIRS = [
+  { role: 'courseId', id: 'courseId', name: 'courseName' },
+  { role: 'roomId', id: 'roomId', name: 'roomName' },
+  { role: 'studyGroup', id: 'groupId', name: 'studyGroup' },
+  { role: 'lecturer', id: 'lecturerId', name: 'lecturer' },
+] as const;
 /** The zone of a proposal if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
 
@@ -90,14 +97,19 @@ export function proposeMap(
   const used = [...times.columns, ...Object.values(given).flatMap(named)];
   const id = given.id ?? idOf(without(single, ...used), single, key, hasDuplicates);
   if (id !== undefined) add('id', id);
-  const texts = textColumns(without(filled, ...used, ...named(id ?? '')), given);
-  for (const [field, column] of texts) add(field, fieldValue(column, field));
+  const free = without(filled, ...used, ...named(id ?? ''));
+  const paired = pairedColumns(free, given);
+  // The name of a course may be the title, too.
+  const taken = [...paired].flatMap(([field, column]) => (field === 'courseName' ? [] : [column]));
+  const isOpen = (field: FieldName): boolean => given[field] === undefined && !paired.has(field);
+  const texts = textColumns(without(free, ...taken), isOpen);
+  for (const [field, column] of [...texts, ...paired]) add(field, fieldValue(column, field));
   const room = texts.get('roomId');
   if (room !== undefined && separatorOf(room) === null && arePaired(times, room))
     map.roomId = { from: room.name, split: ' ' };
   // Without an identifier, the lecturer's name serves as identifier, as the name of a room does.
   const own = filled.some(({ name }) => name === 'lecturerId');
-  if (given.lecturerId === undefined && !own && map.lecturer !== undefined) map.lecturerId = map.lecturer;
+  if (!own && !paired.has('lecturerId')) add('lecturerId', map.lecturer ?? null);
   const identifiers = identifiersFor(rules.identifiers, id, { ...map, ...given }, named, key.length > 0);
   const order = orderOf(times.columns, filled, rules.dateOrder);
   const needsZone = times.columns.some(({ form }) => form !== 'instant');
@@ -116,12 +128,34 @@ export function proposeMap(
   };
 }
 
+/** The columns of ids that have a column of names beside them, and those names. */
+function pairedColumns(free: readonly LookedColumn[], given: Given): Map<FieldName, LookedColumn> {
+  const single = free.filter((column) => column.each === null && separatorOf(column) === null);
+  const found = new Map<FieldName, LookedColumn>();
+  for (const { role, id, name } of PAIRS) {
+    if (given[id] !== undefined || given[name] !== undefined) continue;
+    for (const column of single) {
+      const [, of] = /^(.+) id$/.exec(plainName(column.name)) ?? [];
+      if (of === undefined || certaintyOf(of, role) < CERTAINTY_SURE) continue;
+      if (found.has(id) || !column.isIdentifier || !isFitFor(id, column)) continue;
+      const names = single.find((each) => plainName(each.name) === `${of} name` && isFitFor(name, each));
+      // The name of a class is that of a course.
+      const isTitle = role !== 'courseId' && certaintyOf(`${of} name`, 'title') >= CERTAINTY_SURE;
+      if (names !== undefined && !isTitle) found.set(id, column).set(name, names);
+    }
+  }
+  return found;
+}
+
 /**
  * The columns of the text fields. The column of a field's own name comes first, then the most certain pair of field and
  * column, and so on.
  */
-function textColumns(free: readonly LookedColumn[], given: Given): Map<FieldName, LookedColumn> {
-  const open = TEXT_FIELDS.filter((field) => given[field] === undefined);
+function textColumns(
+  free: readonly LookedColumn[],
+  isOpen: (field: FieldName) => boolean,
+): Map<FieldName, LookedColumn> {
+  const open = TEXT_FIELDS.filter(isOpen);
   const pairs = open
     .flatMap((field) =>
       free

@@ -16,7 +16,7 @@ import {
   present,
   without,
 } from './column-look.js';
-import { certaintyOf } from './column-names.js';
+import { CERTAINTY_SURE, certaintyOf } from './column-names.js';
 
 /** What is found of the times of lessons. */
 export interface Times {
@@ -38,8 +38,6 @@ const TERM_WEEKS_GUESSED = 15;
 const SPAN_END = '.weekInterval';
 /** Numbers of weeks up to this one come round: no term has so few weeks. */
 const CYCLE_MAX = 4;
-/** A name that says what a column is, alone. */
-const CERTAINTY_SURE = 900;
 /** Terms that count their own weeks have fewer before they end. */
 const ISO_WEEKS_FROM = 20;
 const ISO_WEEKS = 53;

@@ -22,6 +22,37 @@ function propose(...records: readonly Readonly<Record<string, unknown>>[]): MapP
 
 const ID = '2c3c9bfd-5da4-5a45-8bdb-5c0fe7902417';
 
+test('a column of ids and one of names give the id and the name of one thing', (t) => {
+  const times = { id: ID, time: '2026-10-05T08:00:00Z', endTime: '2026-10-05T09:00:00Z' };
+  for (const [columns, map] of [
+    [
+      { teacher_id: '12', teacher_name: 'A' },
+      { lecturer: 'teacher_name', lecturerId: 'teacher_id' },
+    ],
+    [
+      { lecturer_name: 'A', lecturer_id: 12 },
+      { lecturer: 'lecturer_name', lecturerId: 'lecturer_id' },
+    ],
+    [{ teacher: { id: 12, name: 'A' } }, { lecturer: 'teacher.name', lecturerId: 'teacher.id' }],
+    [{ lecturerId: '12', lecturerName: 'A' }, { lecturer: 'lecturerName' }],
+    [
+      { room_id: '5', room_name: 'Aula' },
+      { roomId: 'room_id', roomName: 'room_name' },
+    ],
+    [
+      { group_id: '5', group_name: 'MB1' },
+      { groupId: 'group_id', studyGroup: 'group_name' },
+    ],
+    [
+      { course_id: '7', course_name: 'Law' },
+      { courseId: 'course_id', courseName: 'course_name', title: 'course_name' },
+    ],
+    [{ teacher_id: '12' }, { lecturer: 'teacher_id', lecturerId: 'teacher_id' }],
+  ] as const)
+    t.strictSame(propose({ ...times, ...columns }).map, map, JSON.stringify(columns));
+  t.end();
+});
+
 test('columns are recognised by their names in several languages', (t) => {
   for (const [language, record, map] of [
     [
