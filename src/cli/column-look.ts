@@ -333,9 +333,9 @@ function namedDateForm(value: string): ColumnForm {
   return FORMS.clock.test(rest) ? 'local' : 'text';
 }
 
-/** What people write for no value: `--`, `n/a`, `TBA` for what is to be announced. */
+/** What stands for no value: `--`, `n/a`, `TBA` for what is to be announced, and `\N` in exports of databases. */
 export function isMark(value: string): boolean {
-  return /^(?:[-\u2013\u2014]+|n\/a|tb[acd])$/i.test(value);
+  return /^(?:[-\u2013\u2014]+|n\/a|tb[acd]|\\N)$/i.test(value);
 }
 
 /** Whether all times of a cell are ranges. */

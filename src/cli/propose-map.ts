@@ -3,7 +3,7 @@ import type { IdentifierMode } from '../base/model/event.js';
 import type { FieldName } from '../base/model/fields.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../base/model/identifier.js';
 import { readDate } from '../base/model/local-time.js';
-import type { MapValue, ReadRules, Term, WeeklyPattern } from '../base/model/read-rules.js';
+import type { FieldValue, MapValue, ReadRules, Term, WeeklyPattern } from '../base/model/read-rules.js';
 import { columnsOf, entryOf } from '../source/map-value.js';
 import { WeekdayReader } from '../source/pattern/weekdays.js';
 import {
@@ -52,6 +52,8 @@ const PAIRS = [
   { role: 'studyGroup', id: 'groupId', name: 'studyGroup' },
   { role: 'lecturer', id: 'lecturerId', name: 'lecturer' },
 ] as const;
+/** How PostgreSQL writes an array in CSV: `{31,32}`. Values in quotes may have commas, which no split can tell. */
+const ARRAY = /^\{[^{}"]*\}$/;
 /** The zone of a proposal if the machine's zone is UTC. */
 const ZONE_EXAMPLE = 'Europe/Berlin';
 
@@ -191,13 +193,26 @@ function isFitFor(field: FieldName, { form, isText }: LookedColumn): boolean {
 function fieldValue(column: LookedColumn, field: FieldName): MapValue {
   const { name, each, values } = column;
   if (each !== null) return { from: name, each };
-  const split = SPLIT_FIELDS.includes(field) ? separatorOf(column, field === 'lecturer') : null;
-  if (split !== null) return { from: name, split: split.trim() === '' ? split : split.trim() };
   // Texts that stand for no value, beside other texts.
   const marks = values.filter(isMark);
-  return marks.length === 0 || marks.length === values.length
-    ? name
-    : { from: name, values: Object.fromEntries(marks.map((mark) => [mark, null])) };
+  const texts = values.filter((value) => !isMark(value));
+  const nothing = (some: readonly string[]): Pick<FieldValue, 'values'> =>
+    some.length === 0 || texts.length === 0
+      ? {}
+      : { values: Object.fromEntries(some.map((mark) => [mark, null])) };
+  const split = SPLIT_FIELDS.includes(field) ? separatorOf(column, field === 'lecturer') : null;
+  const isArray = texts.length > 0 && texts.every((text) => ARRAY.test(text));
+  if (isArray && SPLIT_FIELDS.includes(field))
+    return { from: name, split: ',', match: '[^{}]+', ...nothing(marks) };
+  // A split leaves out - and -- by itself.
+  if (split !== null)
+    return {
+      from: name,
+      split: split.trim() === '' ? split : split.trim(),
+      ...nothing(marks.filter((mark) => !/^--?$/.test(mark))),
+    };
+  const steps = nothing(marks);
+  return steps.values === undefined ? name : { from: name, ...steps };
 }
 
 /** Whether cells have a room for each of several days: `Mon Wed` and `A201 B101`. */

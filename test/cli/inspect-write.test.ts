@@ -97,6 +97,23 @@ test('marks such as -- and n/a in a plain column become null', async (t) => {
   t.match(stdout, /lectern inspect \S+ --write timetable\.yaml/, 'also for a source that options can serve');
 });
 
+test('arrays and N of a PostgreSQL export become groups and null', async (t) => {
+  const csv = String.raw`id,time,endTime,title,group_ids,room
+1,2026-10-05T08:00:00Z,2026-10-05T09:00:00Z,Algebra,"{31,32,33}",A201
+2,2026-10-05T09:00:00Z,2026-10-05T10:00:00Z,Analysis,{32},\N
+3,2026-10-05T10:00:00Z,2026-10-05T11:00:00Z,Logic,\N,B101
+4,2026-10-05T11:00:00Z,2026-10-05T12:00:00Z,Law,{},B101
+`;
+  const { path, text } = await written(t, 'dump.csv', csv);
+  t.match(
+    text,
+    /studyGroup: \{ from: group_ids, split: ",", match: "\[\^\{\}\]\+", values: \{ "\\\\N": null \} \} #/,
+  );
+  t.match(text, /roomId: \{ from: room, values: \{ "\\\\N": null \} \} #/);
+  t.strictSame(await eventsOf(t, path, 'studyGroup=32'), ['10-05T08:00 Algebra', '10-05T09:00 Analysis']);
+  t.strictSame(await eventsOf(t, path, 'roomId=%5CN'), []);
+});
+
 interface Form {
   readonly form: string;
   readonly file: string;
