@@ -456,21 +456,34 @@ if (NO_BROWSER !== null) {
       }
     });
 
-    await t.test('on paper a lesson of 45 minutes tells its time and room', async (t) => {
-      const { page } = await open(browser, `${view}?of=group:BIO-2A&date=2026-11-09`);
-      await page.emulateMedia({ media: 'print' });
-      await counted(page.locator('.lesson[data-size="small"]'), 2);
-      t.same(
-        await page.evaluate(`[...document.querySelectorAll('.lesson')]
-          .filter((lesson) => {
-            const [box, line] = [lesson, lesson.querySelector('.lesson-time')].map((each) => each.getBoundingClientRect());
-            return line.right > box.right || line.bottom > box.bottom;
-          })
-          .map((lesson) => lesson.textContent)`),
-        [],
-      );
-      await page.close();
-    });
+    await t.test(
+      'on paper a lesson of 45 minutes tells its time and room, in 12 hours and in 13',
+      async (t) => {
+        for (const [zone, hours] of [
+          ['UTC', 12],
+          ['Europe/Berlin', 13],
+        ] as const) {
+          const { page } = await open(browser, `${view}?of=group:BIO-2A&date=2026-11-09&zone=${zone}`);
+          await page.emulateMedia({ media: 'print' });
+          await counted(page.locator('.lesson[data-size="small"]'), 2);
+          await counted(page.locator('.hours > span'), hours);
+          t.same(
+            await page.evaluate(`[...document.querySelectorAll('.lesson')]
+            .filter((lesson) => {
+              const box = lesson.getBoundingClientRect();
+              const room = lesson.querySelector('.lesson-time > bdi, .lesson-about');
+              const lines = [lesson.querySelector('.lesson-title'), lesson.querySelector('.lesson-time'), room];
+              return lines.flatMap((each) => each?.getBoundingClientRect() ?? []).some(({ left, right, top, bottom }) =>
+                left < box.left || right > box.right || top < box.top || bottom > box.bottom);
+            })
+            .map((lesson) => lesson.textContent)`),
+            [],
+            zone,
+          );
+          await page.close();
+        }
+      },
+    );
 
     await t.test('axe finds nothing, at three widths, light and dark', async (t) => {
       for (const device of AXE_DEVICES) {
