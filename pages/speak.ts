@@ -3,7 +3,7 @@
 import { computed } from '@preact/signals';
 import { language, words, zone } from './store.js';
 import { addDays, utcOf } from './time.js';
-import { fill, memoised, type WordName } from './words.js';
+import { fill, memoised, RIGHT_TO_LEFT, type WordName } from './words.js';
 
 export function say(name: WordName, values?: Readonly<Record<string, string | number>>): string {
   const text = words.value?.[name];
@@ -48,7 +48,10 @@ export function sayTime(instant: number): string {
 }
 
 export function sayTimes(start: number, end: number): string {
-  return start === end ? sayTime(start) : `${sayTime(start)} – ${sayTime(end)}`;
+  if (start === end) return sayTime(start);
+  const times = `${sayTime(start)} – ${sayTime(end)}`;
+  // An isolate from left to right, as clocks are read: otherwise the text around it decides which time is first.
+  return RIGHT_TO_LEFT.includes(language.value) ? `\u2066${times}\u2069` : times;
 }
 
 /** The hour of the scale at the side. */

@@ -337,6 +337,40 @@ if (NO_BROWSER !== null) {
       }
     });
 
+    await t.test(
+      'in Hebrew the time at which something begins stands left of that at which it ends',
+      async (t) => {
+        for (const [search, selector] of [
+          [`?of=group:${GROUP}`, '.lesson-time'],
+          [`?view=list&of=group:${GROUP}`, '.line-time'],
+          ['?view=clashes', '.side > span'],
+        ] as const) {
+          const { page } = await open(browser, `${view}${search}&date=2026-10-07&lang=he`);
+          await page.locator(selector).first().waitFor();
+          const ranges =
+            (await page.evaluate(`[...document.querySelectorAll('${selector}')].flatMap((each) => {
+          const [node] = each.childNodes;
+          const found = /(\\d\\d):\\d\\d\\D+(\\d\\d):\\d\\d/.exec(node.data ?? '');
+          if (found === null) return [];
+          const leftOf = (at) => {
+            const range = document.createRange();
+            range.setStart(node, at);
+            range.setEnd(node, at + 1);
+            return range.getBoundingClientRect().left;
+          };
+          return [[node.data, leftOf(found.index) < leftOf(found.index + found[0].length - 1)]];
+        })`)) as [string, boolean][];
+          t.ok(ranges.length > 0, search);
+          t.same(
+            ranges.filter(([, isFirst]) => !isFirst),
+            [],
+            search,
+          );
+          await page.close();
+        }
+      },
+    );
+
     await t.test('bars stand at their times, from left to right and from right to left', async (t) => {
       for (const [language, start] of [
         ['en', 'left'],
