@@ -78,6 +78,20 @@ function Alert({ text, onRetry }: { readonly text: string; readonly onRetry: () 
   );
 }
 
+/** What is chosen above a view, for paper, where there are no fields. */
+export function Chosen({ texts }: { readonly texts: readonly (string | undefined)[] }): JSX.Element {
+  return (
+    <p class="chosen">
+      {texts.filter(Boolean).map((text, n) => (
+        <span key={n}>
+          {n > 0 && ' · '}
+          <bdi>{text}</bdi>
+        </span>
+      ))}
+    </p>
+  );
+}
+
 export function Loading(): JSX.Element {
   return (
     <p class="loading" role="status">

@@ -14,7 +14,7 @@ import {
   versionAtFirst,
 } from '../data.js';
 import type { Row } from '../lessons.js';
-import { Loading, Problem } from '../parts.js';
+import { Chosen, Loading, Problem } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayList, sayNumber, sayTimes } from '../speak.js';
 import { address, setMore, today, zone } from '../store.js';
 import { keyOf, nameOf, targetsOf, useNames } from '../targets.js';
@@ -171,6 +171,7 @@ export function Changes(): JSX.Element {
           />
         )}
       </div>
+      <Chosen texts={[say(SINCE_TEXTS[chosen]), isAll ? say('allLessons') : sayList(targets.map(nameOf))]} />
       {error !== null && <ChangesProblem error={error} />}
       {data === null && error === null && <Loading />}
       {data !== null && error === null && (

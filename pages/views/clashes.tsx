@@ -4,8 +4,8 @@ import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Clash, clashOf } from '../clash.js';
 import { client, noteVersion, readNames, useLoaded } from '../data.js';
 import { csvOf, saveFile } from '../files.js';
-import { Icon, Loading, namesOf, Problem } from '../parts.js';
-import { say, sayDate, sayMoment, sayNumber } from '../speak.js';
+import { Chosen, Icon, Loading, namesOf, Problem } from '../parts.js';
+import { say, sayDate, sayDates, sayMoment, sayNumber } from '../speak.js';
 import { address, firstDay, link, now, setMore, today, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
 import { ClashSides, clashReason } from './clash-sides.js';
@@ -84,6 +84,13 @@ export function Clashes(): JSX.Element {
               <input type="search" value={text} onInput={(event) => setText(event.currentTarget.value)} />
             </label>
           </div>
+          <Chosen
+            texts={[
+              say(by === undefined ? 'allKinds' : KIND_TEXTS[by]),
+              text.trim() && `${say('findShort')}: ${text.trim()}`,
+              from && sayDates(from, 7),
+            ]}
+          />
           <Chart clashes={matching} />
           {shown.length === 0 && <p class="notice">{say('noClashes')}</p>}
           <ClashList clashes={[...shown.filter((clash) => !isOver(clash)), ...shown.filter(isOver)]} />

@@ -15,13 +15,13 @@ import {
   useLoaded,
 } from '../data.js';
 import { dayOf, type Lesson, lessonsOf } from '../lessons.js';
-import { Icon, Loading, Problem } from '../parts.js';
+import { Chosen, Icon, Loading, Problem } from '../parts.js';
 import { say, sayHour, sayNumber, sayTime, sayTimes } from '../speak.js';
 import { address, go, isPrinting, now, setMore, shownDate, today, windowOf, zone } from '../store.js';
 import { choose } from '../targets.js';
 import { instantOf, wallTime } from '../time.js';
 import { titleOf } from './body.js';
-import { BuildingField, readWantedRooms, SeatsField } from './rooms.js';
+import { BuildingField, readWantedRooms, SeatsField, wantedRoomTexts } from './rooms.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
 /** In pixels: what stands above the bars at least, and the height of one. */
@@ -145,10 +145,19 @@ export function FreeRooms(): JSX.Element {
   const [count, setCount] = useState(ROOMS_AT_FIRST);
   const { data, error, isLoading } = useLoaded(key, (signal) => readDay(date, count, signal));
   const rest = useRest(data !== null && !isLoading && !data.isWhole ? date : null);
+  const start = instantOf(date, minute, zone.value);
   document.title = `${say('freeRooms')} · ${say('appName')}`;
   return (
     <>
       <Wanted minute={minute} minutes={minutes} weeks={weeks} />
+      <Chosen
+        texts={[
+          sayTimes(start, start + minutes * 60_000),
+          say('hoursMinutes', { hours: minutes / 60 }),
+          say('everyWeek', { n: weeks }),
+          ...wantedRoomTexts(),
+        ]}
+      />
       {error !== null && <Problem error={error} />}
       {data === null && error === null && <Loading />}
       {data !== null && (

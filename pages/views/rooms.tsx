@@ -12,6 +12,15 @@ export async function readWantedRooms(): Promise<readonly RoomFacts[]> {
   );
 }
 
+/** The same as texts. */
+export function wantedRoomTexts(): readonly string[] {
+  const { building, seats } = address.value.more;
+  return [
+    ...(building ? [`${say('building')}: ${building}`] : []),
+    ...(seats ? [`${say('seatsMin')}: ${seats}`] : []),
+  ];
+}
+
 /** Nothing where no rooms file names buildings. */
 export function BuildingField(): JSX.Element | null {
   const { more } = address.value;

@@ -2,11 +2,11 @@
 import type { TimetableEvent } from 'lectern/client';
 import type { JSX } from 'preact';
 import { client, kinds, noteVersion, ROWS_MAX, useLoaded } from '../data.js';
-import { Loading, Problem } from '../parts.js';
-import { say, sayDate, sayHour, sayNumber } from '../speak.js';
+import { Chosen, Loading, Problem } from '../parts.js';
+import { say, sayDate, sayDates, sayHour, sayNumber } from '../speak.js';
 import { address, firstDay, setMore, shownDate, windowOf, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
-import { BuildingField, readWantedRooms, SeatsField } from './rooms.js';
+import { BuildingField, readWantedRooms, SeatsField, wantedRoomTexts } from './rooms.js';
 
 const [FIRST_HOUR, LAST_HOUR] = [7, 21];
 const WEEKS_CHOICES = [1, 2, 4, 8, 15];
@@ -95,6 +95,14 @@ export function Usage(): JSX.Element {
         <BuildingField />
         <SeatsField />
       </form>
+      <Chosen
+        texts={[
+          sayDates(from, weeks * 7),
+          say('everyWeek', { n: weeks }),
+          more.kind && `${say('kind')}: ${more.kind}`,
+          ...wantedRoomTexts(),
+        ]}
+      />
       {error !== null && <Problem error={error} />}
       {data === null && error === null && <Loading />}
       {data !== null && (

@@ -519,6 +519,29 @@ if (NO_BROWSER !== null) {
       },
     );
 
+    await t.test('paper tells in one line what is chosen above a view', async (t) => {
+      const room = 'building=Turing&seats=30';
+      for (const [search, wanted] of [
+        [
+          `?view=usage&weeks=4&${room}`,
+          '5 October – 1 November 2026 · 4 weeks running · Building: Turing · Seats, at least: 30',
+        ],
+        [
+          `?view=free&hour=10:00&minutes=90&weeks=2&${room}`,
+          '10:00 – 11:30 · 1.5 h · 2 weeks running · Building: Turing · Seats, at least: 30',
+        ],
+        [`?view=changes&since=today&of=group:${GROUP}`, `Since this morning · ${GROUP}`],
+        ['?view=clashes&by=room&from=2026-10-05', 'Rooms · 5 – 11 October 2026'],
+      ] as const) {
+        const { page } = await open(browser, `${view}${search}`);
+        const chosen = page.locator('.chosen');
+        t.equal(await chosen.isVisible(), false, 'on a screen the fields tell it');
+        await page.emulateMedia({ media: 'print' });
+        t.equal(plain(await chosen.innerText()), wanted);
+        await page.close();
+      }
+    });
+
     await t.test('axe finds nothing, at three widths, light and dark', async (t) => {
       for (const device of AXE_DEVICES) {
         for (const search of AXE_VIEWS) {
