@@ -2,7 +2,7 @@ import { LOOK_COLUMNS_MAX, LOOK_RECORDS_MAX } from '../base/limits.js';
 import { digitsOf, parseIdentifier } from '../base/model/identifier.js';
 import { parseClockTimes, partOfRange, readDate } from '../base/model/local-time.js';
 import { parseWeeks } from '../source/pattern/term.js';
-import { areWeekdays, withoutWeekdays } from '../source/pattern/weekdays.js';
+import { countWeekdays, namesWeekday, withoutWeekdays } from '../source/pattern/weekdays.js';
 import type { Catalogue } from '../source/source.js';
 import { type ColumnRole, certaintyOf, likeliest } from './column-names.js';
 
@@ -45,6 +45,9 @@ const FORMS: Readonly<
 const FORM_NAMES = Object.keys(FORMS) as (keyof typeof FORMS)[];
 /** More distinct values are no days of the week, alone or several in a cell. */
 const WEEKDAY_VALUES_MAX = 60;
+/** In a column with the name of weekdays, the least share of distinct values that name some, and how many differ. */
+const WEEKDAYS_SHARE_MIN = 0.8;
+const WEEKDAYS_MIN = 3;
 
 type Likeness = 'room' | 'code' | 'person' | 'title';
 
@@ -213,7 +216,7 @@ class Column {
     const [form = 'text', most = 0] = [...this.#forms].sort(([, a], [, b]) => b - a)[0] ?? [];
     return most >= SHARE_MIN * (this.records - this.#marks) && form !== 'text'
       ? form
-      : formOfAll(this.values);
+      : formOfAll(this.values, certaintyOf(this.name, 'weekday') > 0);
   }
 
   add(given: unknown, value: string): void {
@@ -352,13 +355,20 @@ export function hasTimeBesideDay(value: string): boolean {
   return times !== value && isTimeRange(times);
 }
 
+/** Whether few of the values name no weekday, as `Sonnabend` does. */
+function areMostlyWeekdays(values: readonly string[]): boolean {
+  const days = values.filter(namesWeekday);
+  return days.length >= WEEKDAYS_SHARE_MIN * values.length && countWeekdays(days) >= WEEKDAYS_MIN;
+}
+
 /** The form that shows only in all values together. */
-function formOfAll(values: readonly string[]): ColumnForm {
+function formOfAll(values: readonly string[], isNamedDay: boolean): ColumnForm {
   if (values.length === 0) return 'text';
   const given = values.filter((value) => !isMark(value));
   if (given.length > 0 && given.every(isTimeRange)) return 'clocks';
   const isFew = given.length > 0 && given.length <= WEEKDAY_VALUES_MAX;
-  if ((isFew || given.some(hasTimeBesideDay)) && areWeekdays(given)) return 'weekdays';
+  if ((isFew || given.some(hasTimeBesideDay)) && countWeekdays(given) > 0) return 'weekdays';
+  if (isFew && isNamedDay && areMostlyWeekdays(given)) return 'weekdays';
   const areWeeks = given.length > 0 && given.every((value) => typeof parseWeeks(value) !== 'string');
   return areWeeks ? 'weeks' : 'text';
 }

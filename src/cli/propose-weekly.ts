@@ -5,6 +5,7 @@ import type { MapValue, Term, WeeklyPattern } from '../base/model/read-rules.js'
 import { quoteEscaped } from '../base/model/text.js';
 import { DAY_MS, formatInstant } from '../base/model/time.js';
 import { parseWeeks } from '../source/pattern/term.js';
+import { namesWeekday } from '../source/pattern/weekdays.js';
 import {
   best,
   hasTimeBesideDay,
@@ -157,6 +158,11 @@ function notesOn(
     );
   if (day.form !== 'weekdays')
     notes.push(`${day.name} holds numbers of weekdays, and dayOne: monday is a guess`);
+  const unknown = day.values.filter((value) => !isMark(value) && !namesWeekday(value)).map(quoteEscaped);
+  if (day.form === 'weekdays' && unknown.length > 0)
+    notes.push(
+      `${unknown.join(' and ')} in ${day.name} is no day of the week in any known language, and its lessons are left out: say which day it is with \`day\`: { from: ${day.name}, values: { ${unknown[0]}: … } }`,
+    );
   return notes;
 }
 

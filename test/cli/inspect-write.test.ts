@@ -114,6 +114,23 @@ test('arrays and N of a PostgreSQL export become groups and null', async (t) => 
   t.strictSame(await eventsOf(t, path, 'roomId=%5CN'), []);
 });
 
+test('a weekday that no language knows is told, and the others are proposed', async (t) => {
+  const days = ['Montag', 'Dienstag', 'Mittwoch', 'Donnerstag', 'Freitag', 'Ruhetag'];
+  const rows = days.map((day, n) => `${day};08:00;09:00;Fach ${n};R${n}\n`);
+  const csv = `Wochentag;Von;Bis;Fach;Raum\n${rows.join('')}`;
+  const { path, text } = await written(t, 'woche.csv', csv, { weeks: 1, leftOut: 1 });
+  t.match(text, /# .*"Ruhetag" in Wochentag .*values: \{ "Ruhetag": … \} \}/);
+  t.strictSame(await eventsOf(t, path, 'roomId=R1'), ['09-29T08:00 Fach 1']);
+  writeFileSync(
+    path,
+    readFileSync(path, 'utf8').replace(
+      /day: Wochentag\b/,
+      'day: { from: Wochentag, values: { Ruhetag: Samstag } }',
+    ),
+  );
+  t.strictSame(await eventsOf(t, path, 'roomId=R5'), ['10-03T08:00 Fach 5']);
+});
+
 interface Form {
   readonly form: string;
   readonly file: string;

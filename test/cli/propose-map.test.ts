@@ -338,6 +338,20 @@ test('records with weekdays become a weekly pattern, whose term is a guess', (t)
   t.end();
 });
 
+test('a column is no weekday if more than one in five of its values is none', (t) => {
+  const table = (name: string, ...days: readonly string[]): MapProposal =>
+    propose(...days.map((day) => ({ [name]: day, Von: '08:00', Bis: '09:00', Fach: 'Algebra' })));
+  for (const [name, days, isWeekly] of [
+    ['Tag', 'Montag Dienstag Mittwoch Donnerstag Ruhetag', true],
+    ['Tag', 'Montag Dienstag Mittwoch Ruhetag', false],
+    ['Tag', 'Montag Mo Mo. Dienstag Ruhetag', false],
+    ['Tag', 'Montag Dienstag Mittwoch jeudi', false],
+    ['Art', 'Montag Dienstag Mittwoch Donnerstag Ruhetag', false],
+  ] as const)
+    t.equal(table(name, ...days.split(' ')).when !== null, isWeekly, `${name}: ${days}`);
+  t.end();
+});
+
 test('a length that looks like a time of day is no end', (t) => {
   const lengths = [
     { start: '9:00', duration: '1h30' },

@@ -150,12 +150,20 @@ function meaningsOf(text: string, scope: Scope = 'usual'): Meanings | undefined 
   return allNames.get(plain);
 }
 
-/** Whether all texts name weekdays in one language. Numbers are no names. */
-export function areWeekdays(cells: readonly string[]): boolean {
+/** Whether a text names weekdays in any language. Numbers are no names. */
+export function namesWeekday(cell: string): boolean {
+  return typeof daysOf(cell, undefined) !== 'string';
+}
+
+/** How many different weekdays texts name in one language; 0 if a text names none, or if the languages differ. */
+export function countWeekdays(cells: readonly string[]): number {
   const days = cells.map((cell) => daysOf(cell, undefined));
-  if (!days.every((each) => typeof each !== 'string')) return false;
-  const [first, ...others] = days.flat() as Meanings[];
-  return [...(first?.keys() ?? [])].some((reading) => others.every((meanings) => meanings.has(reading)));
+  if (!days.every((each) => typeof each !== 'string')) return 0;
+  const all = days.flat() as Meanings[];
+  const shared = [...(all[0]?.keys() ?? [])].find((reading) =>
+    all.every((meanings) => meanings.has(reading)),
+  );
+  return shared === undefined ? 0 : new Set(all.map((meanings) => meanings.get(shared))).size;
 }
 
 /** A cell may have days and times: `Mon 9:00-10:00 and Wed 9:00-10:00`. */
