@@ -59,8 +59,8 @@ export interface Address {
   readonly more: { readonly [Name in More]?: string };
 }
 
-/** As many doors as are printed at once. */
-export const TARGETS_MAX = 40;
+/** As many doors as are printed at once: more than a building has, and an address of less than 5 KB. */
+export const TARGETS_MAX = 100;
 const TEXT_LENGTH_MAX = 400;
 
 /** What cannot be understood is left out. @param search with or without the question mark */

@@ -4,17 +4,19 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Target } from '../address.js';
 import type { ClashIndex } from '../clash.js';
 import { clashesOfLesson } from '../clash.js';
-import { colourOf } from '../data.js';
+import { colourOf, NAME_MARK, useLoaded } from '../data.js';
 import { isWithin, type Lesson } from '../lessons.js';
-import { aboutOf, CloseButton, Icon, lazy } from '../parts.js';
+import { aboutOf, Icon, lazy } from '../parts.js';
 import { say, sayDate, sayTime, sayTimes } from '../speak.js';
 import { address, go, isNarrow, isPrinting, now, open, today, windowOf, zone } from '../store.js';
-import { wallTime } from '../time.js';
+import { keyOf } from '../targets.js';
+import { daysBetween, wallTime } from '../time.js';
 import { Days } from './grid.js';
 import { LessonList } from './list.js';
 import { Month } from './month.js';
 
 export const LessonPanel = lazy('panel', () => import('./panel.js').then((view) => view.LessonPanel));
+const BlockPanel = lazy('panel', () => import('./panel.js').then((view) => view.BlockPanel));
 
 export interface ShownTimetable {
   readonly key: string;
@@ -57,7 +59,7 @@ export function Body(props: BodyProps): JSX.Element {
       data-shown={`${from} ${zone.value}`}
     >
       <div class="above">
-        <NowAndNext shown={shown} from={from} days={days} />
+        <NowAndNext key={`${shown[0]?.key} ${from} ${days}`} {...props} />
         <Kinds shown={shown} />
       </div>
       {isEmpty && !isLoading && (
@@ -94,14 +96,24 @@ export function Body(props: BodyProps): JSX.Element {
   );
 }
 
-function NowAndNext({ shown, from, days }: Pick<BodyProps, 'shown' | 'from' | 'days'>): JSX.Element | null {
+function NowAndNext({ shown, from, days, isLoading }: BodyProps): JSX.Element | null {
+  const { not } = address.value;
   const window = windowOf(from, days, zone.value);
   const instant = now.value;
-  if (instant < window.from || instant >= window.to || shown.length !== 1) return null;
-  const lessons = shown[0]?.lessons ?? [];
+  const { lessons = [], target = null } = shown[0] ?? {};
+  const isHere = instant >= window.from && instant < window.to && shown.length === 1;
+  const isOver = isHere && !lessons.some(({ start }) => start > instant);
+  // The lessons of a lecturer without an id cannot be asked for.
+  const asked = isOver && !isLoading && !target?.id.startsWith(NAME_MARK) ? target : null;
+  const later = useLoaded(
+    asked && `later ${keyOf(asked)} ${window.to} ${JSON.stringify(not)}`,
+    async (signal) => (await import('./panel.js')).readLater(asked as Target, not, window.to, signal),
+  ).data;
+  if (!isHere) return null;
   const present = lessons.filter((lesson) => isWithin(lesson, instant, instant + 1));
-  const nextStart = lessons.find(({ start }) => start > instant)?.start;
-  const next = lessons.filter(({ start }) => start === nextStart);
+  const coming = isOver ? (later ?? []) : lessons;
+  const nextStart = coming.find(({ start }) => start > instant)?.start;
+  const next = coming.filter(({ start }) => start === nextStart);
   if (present.length === 0 && next.length === 0) return null;
   const entry = (lesson: Lesson, isNow: boolean): JSX.Element => (
     <button
@@ -109,7 +121,10 @@ function NowAndNext({ shown, from, days }: Pick<BodyProps, 'shown' | 'from' | 'd
       class="now-lesson"
       key={lesson.id}
       data-kind={colourOf(lesson.kind)}
-      onClick={() => open(lesson.id)}
+      onClick={() => {
+        if (lesson.start < window.to) open(lesson.id);
+        else go({ date: wallTime(lesson.start, zone.value).date, open: lesson.id });
+      }}
     >
       <strong dir="auto">{titleOf(lesson)}</strong>{' '}
       <span>
@@ -145,12 +160,13 @@ export function titleOf({ title, kind }: Pick<Lesson, 'title' | 'kind'>): string
   return title || kind || say('untitled');
 }
 
-/** With the day, unless it is today. */
+/** With the day, unless it is today; after a week, a weekday alone would name a day too early. */
 function sayStart({ start, end }: Lesson): string {
   const { date } = wallTime(start, zone.value);
-  return date === today.value
-    ? sayTimes(start, end)
-    : `${sayDate(date, { weekday: 'short' })} ${sayTimes(start, end)}`;
+  if (date === today.value) return sayTimes(start, end);
+  const isSoon = daysBetween(today.value, date) < 7;
+  const day = sayDate(date, { weekday: 'short', ...(!isSoon && { day: 'numeric', month: 'short' }) });
+  return `${day} ${sayTimes(start, end)}`;
 }
 
 /** The kinds with their colours; a click leaves one out. */
@@ -182,33 +198,6 @@ function Kinds({ shown }: Pick<BodyProps, 'shown'>): JSX.Element | null {
         );
       })}
     </ul>
-  );
-}
-
-/** The lessons for which there was no room. */
-function BlockPanel({
-  lessons,
-  onClose,
-}: {
-  readonly lessons: readonly Lesson[];
-  readonly onClose: () => void;
-}): JSX.Element {
-  return (
-    <aside class="panel" aria-label={say('moreLessonsLong', { n: lessons.length })}>
-      <header>
-        <h2 tabIndex={-1} ref={(heading) => heading?.focus({ preventScroll: true })}>
-          {say('moreLessonsLong', { n: lessons.length })}
-        </h2>
-        <CloseButton place="panel" label={say('close')} onClose={onClose} />
-      </header>
-      <ul class="lesson-list">
-        {lessons.map((lesson) => (
-          <li key={lesson.id}>
-            <LessonLine lesson={lesson} />
-          </li>
-        ))}
-      </ul>
-    </aside>
   );
 }
 

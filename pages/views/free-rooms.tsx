@@ -341,7 +341,8 @@ function Bars({ day, minute, minutes, count, onCount }: BarsProps): JSX.Element 
               go({ view: 'week', of: found.map(({ id }) => ({ kind: 'room', id })), open: null })
             }
           >
-            <Icon name="print" /> {say('doorsTitle')}
+            <Icon name="print" />{' '}
+            {found.length > TARGETS_MAX ? say('doorsMax', { n: TARGETS_MAX }) : say('doorsTitle')}
           </button>
         </div>
       </div>

@@ -10,8 +10,11 @@ import { LONG_DATE, say, sayDate, sayTimes } from '../speak.js';
 import { address, go, open, zone } from '../store.js';
 import { choose, lecturerOf } from '../targets.js';
 import { wallTime } from '../time.js';
-import { titleOf } from './body.js';
+import { LessonLine, titleOf } from './body.js';
 import { ClashSides } from './clash-sides.js';
+
+/** Read with the panel: a part of its own would make more of the first view. */
+export { goToNearest, readLater } from './later.js';
 
 interface Props {
   readonly lesson: Lesson;
@@ -157,5 +160,32 @@ function LeaveOut({ lesson }: { readonly lesson: Lesson }): JSX.Element {
         {groups.slice(0, 4).map(({ id, name }) => leave('group', id ?? name, name))}
       </div>
     </section>
+  );
+}
+
+/** The lessons for which there was no room. */
+export function BlockPanel({
+  lessons,
+  onClose,
+}: {
+  readonly lessons: readonly Lesson[];
+  readonly onClose: () => void;
+}): JSX.Element {
+  return (
+    <aside class="panel" aria-label={say('moreLessonsLong', { n: lessons.length })}>
+      <header>
+        <h2 tabIndex={-1} ref={(heading) => heading?.focus({ preventScroll: true })}>
+          {say('moreLessonsLong', { n: lessons.length })}
+        </h2>
+        <CloseButton place="panel" label={say('close')} onClose={onClose} />
+      </header>
+      <ul class="lesson-list">
+        {lessons.map((lesson) => (
+          <li key={lesson.id}>
+            <LessonLine lesson={lesson} />
+          </li>
+        ))}
+      </ul>
+    </aside>
   );
 }

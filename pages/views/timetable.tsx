@@ -6,10 +6,7 @@ import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks';
 import type { LeftOut, Target } from '../address.js';
 import { type ClashIndex, clashOf, indexOf } from '../clash.js';
 import {
-  client,
-  filtersOf,
   fresh,
-  pathOf,
   prefetch,
   readConflicts,
   readNames,
@@ -20,9 +17,9 @@ import {
 import { dayOf, type Lesson, lessonsOf, type Row } from '../lessons.js';
 import { Loading, Problem } from '../parts.js';
 import { say } from '../speak.js';
-import { address, announcement, go, isChoosing, rangeOf, shownDate, windowOf, zone } from '../store.js';
+import { address, announcement, isChoosing, rangeOf, shownDate, windowOf, zone } from '../store.js';
 import { keyOf, nameOf, targetsOf, useNames } from '../targets.js';
-import { addDays, wallTime } from '../time.js';
+import { addDays } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
 import { prepareDay } from './grid.js';
 import { Start } from './start.js';
@@ -78,6 +75,8 @@ function readClashes(
 const NO_CLASHES: ClashIndex = new Map();
 /** What is shown is painted first. */
 const PREFETCH_MS = 250;
+/** Of more timetables, which are printed, the weeks before and after are not read. */
+const PREFETCH_TARGETS_MAX = 8;
 
 export function TimetableView(): JSX.Element {
   const { of, view, not } = address.value;
@@ -92,7 +91,7 @@ export function TimetableView(): JSX.Element {
     readClashes(targets, from, days),
   );
   useEffect(() => {
-    if (!isShown) return;
+    if (!isShown || targets.length > PREFETCH_TARGETS_MAX) return;
     const abort = new AbortController();
     const readBeside = async (): Promise<void> => {
       for (const start of [step(from, 1), step(from, -1)]) {
@@ -147,39 +146,11 @@ export function TimetableView(): JSX.Element {
           days={days}
           isLoading={isLoading}
           nameOf={(each) => (each.target === null ? '' : nameOf(each.target))}
-          onNearest={(direction) => void goToNearest(targets, from, days, direction)}
+          onNearest={async (direction) =>
+            (await import('./panel.js')).goToNearest(targets, from, days, direction)
+          }
         />
       )}
     </>
   );
-}
-
-/** Goes to the next lessons after what is shown, or to the last before. */
-async function goToNearest(
-  targets: readonly Target[],
-  from: string,
-  days: number,
-  direction: 1 | -1,
-): Promise<void> {
-  const window = windowOf(from, days, zone.value);
-  const found = await Promise.all(
-    targets.map(async (target): Promise<number | null> => {
-      const path = pathOf(target);
-      if (direction === 1) {
-        const query = { ...filtersOf(target), startTime: new Date(window.to).toISOString(), limit: 1 };
-        const { data } = await client.get(path, query as object);
-        return data[0] === undefined ? null : Date.parse(data[0].time);
-      }
-      let last: number | null = null;
-      const query = { ...filtersOf(target), endTime: new Date(window.from).toISOString(), limit: 5000 };
-      for await (const event of client.entries(path, query as object)) last = Date.parse(event.time);
-      return last;
-    }),
-  );
-  const instants = found.filter((each) => each !== null);
-  if (instants.length === 0) {
-    announcement.value = say('nothingHere');
-    return;
-  }
-  go({ date: wallTime(direction === 1 ? Math.min(...instants) : Math.max(...instants), zone.value).date });
 }

@@ -183,6 +183,7 @@ const words: Words = {
   print: 'Drucken',
   printHelp: 'Eine Woche auf einem Blatt, in Schwarz-Weiß.',
   doorsTitle: 'Türschilder',
+  doorsMax: 'Türschilder: höchstens {n} Räume',
 };
 
 export default words;

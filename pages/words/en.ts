@@ -185,6 +185,7 @@ const words = {
   print: 'Print',
   printHelp: 'One week on one sheet, in black and white.',
   doorsTitle: 'Door sheets',
+  doorsMax: 'Door sheets: at most {n} rooms',
 } as const;
 
 export default words;

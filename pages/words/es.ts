@@ -176,6 +176,7 @@ const words: Words = {
   print: 'Imprimir',
   printHelp: 'Una semana por hoja, en blanco y negro.',
   doorsTitle: 'Hojas para las puertas',
+  doorsMax: 'Hojas para las puertas: {n} aulas como máximo',
 };
 
 export default words;

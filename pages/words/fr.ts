@@ -177,6 +177,7 @@ const words: Words = {
   print: 'Imprimer',
   printHelp: 'Une semaine par feuille, en noir et blanc.',
   doorsTitle: 'Feuilles de porte',
+  doorsMax: 'Feuilles de porte : {n} salles au plus',
 };
 
 export default words;

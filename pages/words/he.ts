@@ -175,6 +175,7 @@ const words: Words = {
   print: 'הדפסה',
   printHelp: 'שבוע בדף אחד, בשחור־לבן.',
   doorsTitle: 'דפים לדלתות',
+  doorsMax: 'דפים לדלתות: עד {n} חדרים',
 };
 
 export default words;

@@ -223,6 +223,7 @@ const words: Words = {
   print: 'Друк',
   printHelp: 'Тиждень на одному аркуші, чорно-білий.',
   doorsTitle: 'Аркуші на двері',
+  doorsMax: 'Аркуші на двері: щонайбільше {n} аудиторій',
 };
 
 export default words;

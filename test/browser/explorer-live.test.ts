@@ -78,6 +78,7 @@ if (NO_BROWSER !== null) {
             t.same(await axeFindings(page), []);
             t.ok((await page.locator('.long', { hasText: 'Three weeks' }).count()) > 0);
             await page.locator('.block').first().click();
+            await page.locator('.panel .line').first().waitFor();
             t.ok((await page.locator('.panel .line').count()) > 280, 'the block opens into its lessons');
             await page.locator('.panel .line').last().click();
             await page.locator('.panel .panel-when').waitFor();

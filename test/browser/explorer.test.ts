@@ -181,6 +181,31 @@ if (NO_BROWSER !== null) {
       await page.close();
     });
 
+    await t.test('the next lesson is told after the last of what is shown, with its day', async (t) => {
+      for (const [search, now] of [
+        ['', Date.UTC(2026, 9, 10, 9, 40)],
+        ['&view=day', Date.UTC(2026, 9, 7, 21)],
+      ] as const) {
+        const startTime = new Date(now).toISOString();
+        const group = encodeURIComponent(GROUP);
+        const [next] = await ask<Event[]>(`/schedule?studyGroup=${group}&startTime=${startTime}&limit=1`);
+        const { page } = await open(browser, `${view}?of=group:${GROUP}${search}`, { now });
+        const told = page.locator('.now-next > div', { hasText: 'Next' }).locator('.now-lesson').first();
+        const day = new Intl.DateTimeFormat('en-GB', { weekday: 'short' }).format(new Date(next?.time ?? ''));
+        const text = plain(await told.innerText());
+        t.match(text, next?.title ?? 'a title');
+        t.match(text, `${day} ${next?.time.slice(11, 16)}`);
+        await page.close();
+      }
+      const { page, requested } = await open(browser, `${view}?of=group:${GROUP}`);
+      await page.locator('.now-next').waitFor();
+      t.notOk(
+        requested.some((url) => /limit=50(&|$)/.test(url)),
+        'nothing is asked for if a later lesson is shown',
+      );
+      await page.close();
+    });
+
     await t.test('a kind is left out with one click, in the address too', async (t) => {
       const { page } = await open(browser, `${view}?of=group:${GROUP}`);
       await page.locator('.lesson').first().waitFor();
@@ -395,6 +420,29 @@ if (NO_BROWSER !== null) {
       }
     });
 
+    await t.test('the line of the present runs behind the lessons', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:${GROUP}&view=day&date=2026-10-05`, {
+        now: Date.UTC(2026, 9, 5, 6),
+      });
+      const lesson = page.locator('.lesson').first();
+      const begin = plain(await lesson.locator('.lesson-time').innerText()).slice(0, 5);
+      await page.clock.setFixedTime(Date.parse(`2026-10-05T${begin}:00Z`) + 15 * 60_000);
+      await page.reload();
+      await page.locator('.now-line').waitFor();
+      t.same(
+        await page.evaluate(`(() => {
+          const line = document.querySelector('.now-line');
+          line.style.pointerEvents = 'auto';
+          const { top } = line.getBoundingClientRect();
+          return [...document.querySelectorAll('.lesson')].map((each) => each.getBoundingClientRect())
+            .filter((box) => box.top < top && top < box.bottom)
+            .map((box) => document.elementFromPoint(box.left + box.width / 2, top + 1) === line);
+        })()`),
+        [false],
+      );
+      await page.close();
+    });
+
     await t.test('all clashes are counted, filtered by kind and week, and saved as a table', async (t) => {
       const { page } = await open(browser, `${view}?view=clashes`);
       const all = await ask<{ by: string }[]>('/schedule/conflicts');
@@ -542,6 +590,28 @@ if (NO_BROWSER !== null) {
       }
     });
 
+    await t.test('door sheets of a whole building: each room is one sheet, with its name', async (t) => {
+      const { page } = await open(browser, `${view}?view=free&building=Curie`);
+      const button = page.locator('.bars-title .button');
+      await page.locator('.bar-lesson').first().waitFor();
+      const query = 'by=room&startTime=1900-01-01T00:00:00Z&endTime=1900-01-02T00:00:00Z&building=Curie';
+      const rooms = await ask<{ name: string }[]>(`/schedule/free?${query}`);
+      t.ok(rooms.length > 40, `${rooms.length} rooms`);
+      await button.click();
+      const names = page.locator('.grid-of h3');
+      await counted(names, rooms.length);
+      t.same((await names.allInnerTexts()).sort(), rooms.map(({ name }) => name).sort());
+      await page.emulateMedia({ media: 'print' });
+      const pdf = (await page.pdf({ preferCSSPageSize: true })).toString('latin1');
+      t.equal(pdf.match(/\/Type\s*\/Page\b/g)?.length, rooms.length);
+      await page.close();
+      const { page: all } = await open(browser, `${view}?view=free`);
+      await all.locator('.bar-lesson').first().waitFor();
+      t.equal(await all.locator('.bars-title .button').innerText(), 'Door sheets: at most 100 rooms');
+      t.ok(await all.locator('.bars-title .button').isDisabled());
+      await all.close();
+    });
+
     await t.test('axe finds nothing, at three widths, light and dark', async (t) => {
       for (const device of AXE_DEVICES) {
         for (const search of AXE_VIEWS) {
@@ -566,18 +636,20 @@ if (NO_BROWSER !== null) {
 interface Device {
   readonly width?: number;
   readonly colorScheme?: 'light' | 'dark';
+  /** In milliseconds since 1970. */
+  readonly now?: number;
 }
 
 async function open(
   browser: BrowserContext,
   address: string,
-  { width = 1280, colorScheme = 'light' }: Device = {},
+  { width = 1280, colorScheme = 'light', now = NOW_MS }: Device = {},
 ): Promise<OpenPage> {
   const opened = await newPage(browser);
   const { page } = opened;
   await page.setViewportSize({ width, height: 900 });
   await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-  await page.clock.setFixedTime(NOW_MS);
+  await page.clock.setFixedTime(now);
   await page.goto(address);
   await settled(page);
   return opened;
