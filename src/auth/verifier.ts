@@ -2,6 +2,7 @@
  * Verifies bearer tokens with jose: the form of the token first, then its signature against an explicit list of
  * algorithms, then its claims.
  */
+import { isUtf8 } from 'node:buffer';
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import {
   KEY_TRIES_UNDER_WAY_MAX,
@@ -171,14 +172,26 @@ class KeySetVerifier implements Verifier {
     set: KeySet,
     keys: readonly VerificationKey[],
   ): Promise<Verification | undefined> {
-    const { triesMax = KEY_TRIES_UNDER_WAY_MAX } = this.#options;
+    const { issuer, audience, triesMax = KEY_TRIES_UNDER_WAY_MAX } = this.#options;
     if (this.#tries + keys.length > triesMax) return OVERLOADED;
     this.#tries += keys.length;
     let untried = keys.length;
     try {
       for (const key of keys) {
-        const verification = await this.#verifyWithKey(token, set, key);
-        if (verification !== undefined) return verification;
+        try {
+          const { payload } = await jwtVerify(token, key, {
+            algorithms: set.algorithms as string[],
+            requiredClaims: this.#isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'],
+            clockTolerance: this.#toleranceMs / 1000,
+            currentDate: new Date(this.#now()),
+            // undefined means "any" to jose.
+            issuer: issuer as string,
+            audience: audience as string,
+          });
+          return this.#checkPayload(token, payload);
+        } catch (error) {
+          if (!(error instanceof errors.JWSSignatureVerificationFailed)) return describeJoseError(error);
+        }
         this.#tries--;
         untried--;
       }
@@ -188,29 +201,12 @@ class KeySetVerifier implements Verifier {
     return undefined;
   }
 
-  /** Undefined if another key signed the token. */
-  async #verifyWithKey(token: string, set: KeySet, key: VerificationKey): Promise<Verification | undefined> {
-    const { issuer, audience } = this.#options;
-    const toleranceMs = this.#toleranceMs;
-    try {
-      const { payload } = await jwtVerify(token, key, {
-        algorithms: set.algorithms as string[],
-        requiredClaims: this.#isAccessToken ? ACCESS_TOKEN_CLAIMS : ['exp', 'sub'],
-        clockTolerance: toleranceMs / 1000,
-        currentDate: new Date(this.#now()),
-        // undefined means "any" to jose.
-        issuer: issuer as string,
-        audience: audience as string,
-      });
-      // The payload is read after the signature was verified, so that unsigned text is never read.
-      const textFault = describeTextFault(token.split('.', 2)[1] as string);
-      if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
-      const fault = this.#isAccessToken ? accessTokenFault(payload) : null;
-      return fault ?? checkClaims(payload, this.#now(), toleranceMs);
-    } catch (error) {
-      if (error instanceof errors.JWSSignatureVerificationFailed) return undefined;
-      return describeJoseError(error);
-    }
+  /** Call this after the signature was verified, so that unsigned text is never read. */
+  #checkPayload(token: string, payload: JWTPayload): Verification {
+    const textFault = describeTextFault(token.slice(token.indexOf('.') + 1, token.lastIndexOf('.')));
+    if (textFault !== null) return invalid('malformed', `The payload of the token ${textFault}.`);
+    const fault = this.#isAccessToken ? accessTokenFault(payload) : null;
+    return fault ?? checkClaims(payload, this.#now(), this.#toleranceMs);
   }
 }
 
@@ -292,7 +288,6 @@ interface ReadHeader extends TokenHeader {
   readonly typ: unknown;
 }
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const BYTE_ORDER_MARK = '\ufeff';
 /** Escaped surrogate pairs, and escaped backslashes, because "ud800" after such a backslash is plain text. */
 const WHOLE_ESCAPES = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\/g;
@@ -303,12 +298,9 @@ const LONE_SURROGATE = /\\u[dD][89a-fA-F]/;
  * worded as the end of a sentence. Some parsers accept a byte order mark and lone surrogates.
  */
 function describeTextFault(part: string): string | null {
-  let text: string;
-  try {
-    text = UTF8.decode(Buffer.from(part, 'base64url'));
-  } catch {
-    return 'is not UTF-8';
-  }
+  const bytes = Buffer.from(part, 'base64url');
+  if (!isUtf8(bytes)) return 'is not UTF-8';
+  const text = bytes.toString();
   if (text.startsWith(BYTE_ORDER_MARK)) {
     return 'begins with a byte order mark; it must be JSON and nothing else';
   }
