@@ -211,7 +211,12 @@ export function useLoaded<T>(key: string | null, load: (signal: AbortSignal) => 
   const tokenNow = token.value;
   useEffect(() => {
     if (key === null || tokenNow === null) return;
-    if (results.get(key)?.revision === now) return;
+    const found = results.get(key);
+    if (found?.revision === now) {
+      // It came since the drawing, because it was read in advance.
+      if (found !== known) setState({ key, data: found.data as T, error: null });
+      return;
+    }
     const { data, end } = readShared(key, load);
     let isWanted = true;
     data.then(

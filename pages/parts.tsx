@@ -136,7 +136,7 @@ export function lazy<P extends object>(
     sessionStorage.removeItem(MARK + name);
   };
   function Lazy(props: P): JSX.Element {
-    const [state, setState] = useState<'loading' | 'ready' | 'missing'>('loading');
+    const [state, setState] = useState<'loading' | 'ready' | 'missing'>(loaded ? 'ready' : 'loading');
     const show = async (isAsked: boolean): Promise<void> => {
       try {
         await load();
@@ -145,9 +145,8 @@ export function lazy<P extends object>(
         if (!(await reloadFor(name, isAsked))) setState('missing');
       }
     };
-    useEffect(() => {
-      if (loaded === null) void show(false);
-    }, []);
+    // A script that came since the first drawing is drawn, too.
+    useEffect(() => void show(false), []);
     const View = loaded;
     if (View !== null) return <View {...props} />;
     if (state !== 'missing') return <Loading />;

@@ -161,6 +161,42 @@ if (NO_BROWSER !== null) {
       await page.close();
     });
 
+    await t.test('a script that comes between a click and the next frame is shown', async (t) => {
+      const { page, runUntil, hold } = await openStopped(browser);
+      const panel = scriptWith('panel-when');
+      const script = await hold(({ pathname }) => pathname.endsWith(panel));
+      await page.goto(`${view}?of=group:A&date=2026-10-05#token=${tokenOf()}`);
+      await runUntil(async () => script.isAsked() && (await page.locator('.lesson').count()) > 0);
+      await page.locator('.lesson').first().click();
+      await page.locator('.loading').waitFor();
+      script.release();
+      await page.evaluate(`import(new URL('view/${panel}', location.href))`);
+      await page.clock.runFor(50);
+      await page.locator('.panel-when').waitFor();
+      t.equal(await page.locator('.loading').count(), 0);
+      await page.close();
+    });
+
+    await t.test('an answer that comes between a click and the next frame is shown', async (t) => {
+      const { page, runUntil, hold } = await openStopped(browser);
+      const answer = await hold(
+        ({ pathname, searchParams }) =>
+          pathname.endsWith('/schedule') && (searchParams.get('startTime') ?? '').startsWith('2026-10-12'),
+      );
+      await page.goto(`${view}?of=group:A&date=2026-10-05#token=${tokenOf()}`);
+      await runUntil(answer.isAsked);
+      await page.keyboard.press('n');
+      await page.locator('.body[aria-busy="true"][data-shown="2026-10-12 UTC"]').waitFor();
+      // Its clashes are read after it.
+      const next = page.waitForRequest(/conflicts.*startTime=2026-10-12/);
+      answer.release();
+      await next;
+      await page.clock.runFor(50);
+      await page.locator('.body[aria-busy="false"]').waitFor();
+      t.equal(await page.locator('.lesson', { hasText: 'Next week' }).count(), 1);
+      await page.close();
+    });
+
     await t.test('without a token a sentence asks for one, and the page goes on where it was', async (t) => {
       const { page } = await open(browser, `${view}?of=group:A&date=2026-10-12`, '.token-form');
       t.match(await page.locator('.token-form').innerText(), /A token is needed/);
@@ -350,6 +386,36 @@ async function open(browser: BrowserContext, address: string, selector: string):
   await page.goto(address);
   await page.locator(selector).first().waitFor();
   return opened;
+}
+
+/** A page whose frames and timers wait for `runUntil` and the clock's runFor; the network does not. */
+async function openStopped(browser: BrowserContext) {
+  const { page } = await newPage(browser);
+  // The service worker would have the scripts.
+  await page.addInitScript('delete Navigator.prototype.serviceWorker');
+  await page.clock.install({ time: MONDAY_MS - HOUR_MS });
+  await page.clock.pauseAt(MONDAY_MS);
+  return {
+    page,
+    runUntil: (isThere: () => boolean | Promise<boolean>): Promise<unknown> =>
+      until(async () => {
+        await page.clock.runFor(50);
+        return isThere();
+      }),
+    hold: async (which: (url: URL) => boolean) => {
+      let isAsked = false;
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await page.route(which, async (route) => {
+        isAsked = true;
+        await held;
+        await route.continue();
+      });
+      return { isAsked: () => isAsked, release };
+    },
+  };
 }
 
 /** Presses Tab until the element has the focus. */

@@ -195,6 +195,12 @@ if (NO_BROWSER !== null) {
         const text = plain(await told.innerText());
         t.match(text, next?.title ?? 'a title');
         t.match(text, `${day} ${next?.time.slice(11, 16)}`);
+        await told.click();
+        const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' });
+        await page
+          .locator('.panel', { hasText: date.format(new Date(next?.time ?? '')) })
+          .locator('h2', { hasText: next?.title ?? 'a title' })
+          .waitFor();
         await page.close();
       }
       const { page, requested } = await open(browser, `${view}?of=group:${GROUP}`);
