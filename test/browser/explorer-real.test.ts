@@ -10,6 +10,8 @@ type Event = components['schemas']['Event'];
 type Entry = components['schemas']['DirectoryEntry'];
 const DAY_MS = 86_400_000;
 const DAYS = 14;
+/** Lessons of each timetable whose panel is compared. */
+const OPENED = 2;
 const MISSING = NO_BROWSER ?? (findDataSets().length === 0 ? NO_DATA : null);
 
 if (MISSING !== null) test('the pages show real timetables', { skip: MISSING }, () => {});
@@ -28,6 +30,10 @@ for (const { name, path } of MISSING === null ? findDataSets() : []) {
     const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });
     const { page, errors } = await newPage(browser);
     let compared = 0;
+    const names = {
+      roomId: namesOf(await ask<Entry[]>('/rooms')),
+      courseId: namesOf(await ask<Entry[]>('/courses')),
+    };
     for (const [directory, kind, parameter] of [
       ['rooms', 'room', 'roomId'],
       ['lecturers', 'lecturer', 'lecturerId'],
@@ -45,8 +51,16 @@ for (const { name, path } of MISSING === null ? findDataSets() : []) {
       const address = `${service.baseUrl}/view?of=${kind}:${encodeURIComponent(value)}&date=${monday}`;
       await page.goto(`${address}&view=list`);
       await page.locator(`.body[aria-busy="false"][data-shown="${monday} UTC"]`).waitFor();
-      t.same((await linesOf(page)).sort(), lessonsOf(events, monday).sort(), `${name}: ${kind} ${value}`);
+      const lessons = lessonsOf(events, names);
+      const wanted = lessons.flatMap((lesson) => linesOfLesson(lesson, monday));
+      t.same((await linesOf(page)).sort(), wanted.sort(), `${name}: ${kind} ${value}`);
       compared += events.length;
+      // A lesson that is open tells its course, too, and each name by itself.
+      for (const lesson of lessons.slice(0, OPENED)) {
+        await page.goto(`${address}&view=list&open=${lesson.id}`);
+        await page.locator('.panel-when').waitFor();
+        t.same(await page.evaluate(FACTS), factsOf(lesson), `${name}: ${lesson.id}`);
+      }
       await page.goto(address);
       await page.locator('.box').first().waitFor();
       t.same(await overlaps(page), [], 'nothing overlaps in the week');
@@ -72,34 +86,112 @@ function busiestMonday(events: readonly Event[]): string {
   return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? '';
 }
 
-/** Each lesson on each day that it touches, with all its rooms, lecturers and groups: rows equal in time and content are one. */
-function lessonsOf(events: readonly Event[], monday: string): string[] {
-  const lessons = new Map<string, Event>();
+interface Lesson {
+  readonly id: string;
+  readonly start: number;
+  readonly end: number;
+  readonly title: string;
+  readonly type: string;
+  readonly course: string;
+  readonly rooms: readonly string[];
+  readonly lecturers: readonly string[];
+  readonly groups: readonly string[];
+}
+
+interface Known {
+  readonly roomId: ReadonlyMap<string, string>;
+  readonly courseId: ReadonlyMap<string, string>;
+}
+
+function namesOf(entries: readonly Entry[]): ReadonlyMap<string, string> {
+  return new Map(entries.flatMap(({ id, name }) => (id === null || name === null ? [] : [[id, name]])));
+}
+
+/** Rows equal in time and content are one lesson, with all their rooms, lecturers and groups. */
+function lessonsOf(events: readonly Event[], known: Known): Lesson[] {
+  const lessons = new Map<string, Event[]>();
   for (const event of events) {
     const what = event.courseId ?? event.title ?? '';
     const key =
       what === '' ? event.id : [event.time, event.endTime, what, event.title, event.type].join('\n');
-    if (!lessons.has(key)) lessons.set(key, event);
+    lessons.set(key, [...(lessons.get(key) ?? []), event]);
   }
-  return [...lessons.values()].flatMap(({ time, endTime, type }) => {
-    const [start, end] = [Date.parse(time), Date.parse(endTime)];
-    const line = `${time.slice(11, 16)} – ${endTime.slice(11, 16)} ${type ?? ''}`;
-    return Array.from({ length: DAYS }, (_, n) => Date.parse(monday) + n * DAY_MS)
-      .filter((day) => start < day + DAY_MS && (end > day || (start === end && start >= day)))
-      .map((day) =>
-        `${new Date(day).getUTCDate()} ${start === end ? `${time.slice(11, 16)} ${type ?? ''}` : line}`.trim(),
-      );
+  // Without a name, the beginning of a UUID.
+  const nameOf = (field: keyof Known, id: string): string =>
+    known[field].get(id) ?? id.replace(/^([0-9a-f]{8})-[0-9a-f-]{27}$/, '$1');
+  return [...lessons.values()].map((rows) => {
+    const [{ id, time, endTime, title, type, courseId }] = rows as [Event];
+    const course = courseId === null ? '' : nameOf('courseId', courseId);
+    const all = (text: (row: Event) => string | null): string[] => [
+      ...new Set(rows.map(text).filter((each) => each !== null)),
+    ];
+    return {
+      id,
+      start: Date.parse(time),
+      end: Date.parse(endTime),
+      title: title || (courseId !== null && known.courseId.get(courseId)) || '',
+      type: type ?? '',
+      course,
+      rooms: all(({ roomId }) => roomId && nameOf('roomId', roomId)),
+      lecturers: all(({ lecturer }) => lecturer),
+      groups: all(({ studyGroup }) => studyGroup),
+    };
   });
 }
 
-/** `7 08:00 – 09:30 LEC` */
-function linesOf(page: Page): Promise<string[]> {
-  return page.evaluate(`[...document.querySelectorAll('.list-day')].flatMap((day) =>
-    [...day.querySelectorAll('.line')].map((line) => [
-      /\\d+/.exec(day.querySelector('h3').textContent)[0],
-      line.querySelector('.line-time').textContent,
-      line.querySelector('.line-kind')?.textContent ?? '',
-    ].join(' ').trim().replace(/\\s+/g, ' ')))`) as Promise<string[]>;
+function timesOf({ start, end }: Lesson): string {
+  const [from, to] = [start, end].map((instant) => new Date(instant).toISOString().slice(11, 16));
+  return start === end ? `${from}` : `${from} – ${to}`;
+}
+
+/** On each day that it touches: `7 08:00 – 09:30 | Algebra | A 1.01 / Zoë, Ada / INF-1 | LEC` */
+function linesOfLesson(lesson: Lesson, monday: string): string[] {
+  const { start, end, title, type, rooms, lecturers, groups } = lesson;
+  const about = [rooms, lecturers, groups].filter((list) => list.length > 0).map((list) => list.join(', '));
+  const kind = title === '' ? '' : type;
+  const line = [timesOf(lesson), title || type || 'Lesson', about.join(' / '), kind].join(' | ');
+  return Array.from({ length: DAYS }, (_, n) => Date.parse(monday) + n * DAY_MS)
+    .filter((day) => start < day + DAY_MS && (end > day || (start === end && start >= day)))
+    .map((day) => plain(`${new Date(day).getUTCDate()} ${line}`));
+}
+
+async function linesOf(page: Page): Promise<string[]> {
+  const lines = await page.evaluate(`[...document.querySelectorAll('.list-day')].flatMap((day) =>
+    [...day.querySelectorAll('.line')].map((line) => {
+      const [time, title, kind] = ['.line-time', 'strong', '.line-kind'].map((each) => line.querySelector(each)?.textContent ?? '');
+      const about = [...line.querySelectorAll('.line-about bdi')].map((each) => each.textContent).join(' / ');
+      return /\\d+/.exec(day.querySelector('h3').textContent)[0] + ' ' + [time, title, about, kind].join(' | ');
+    }))`);
+  return (lines as string[]).map(plain);
+}
+
+function factsOf(lesson: Lesson): unknown {
+  const { title, type, course, rooms, lecturers, groups } = lesson;
+  return {
+    title: title || type || 'Lesson',
+    type,
+    times: timesOf(lesson),
+    room: rooms,
+    lecturer: lecturers,
+    group: groups,
+    course: course === '' ? [] : [course],
+  };
+}
+
+const FACTS = `(() => {
+  const panel = document.querySelector('.panel');
+  const text = (selector) => panel.querySelector(selector)?.textContent ?? '';
+  const facts = { title: text('h2'), type: text('.kind-tag'), times: text('.panel-when strong') };
+  for (const kind of ['room', 'lecturer', 'group', 'course']) {
+    const place = panel.querySelector('dt [data-icon="' + kind + '"]')?.closest('div');
+    facts[kind] = [...(place?.querySelectorAll('.fact bdi') ?? [])].map((each) => each.textContent);
+  }
+  return facts;
+})()`;
+
+/** Versions of Chromium differ in the kinds of their spaces. */
+function plain(text: string): string {
+  return text.trim().replace(/\s+/g, ' ');
 }
 
 /** Pairs of boxes in one day that share more than a pixel. */
