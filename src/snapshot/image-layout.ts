@@ -169,7 +169,8 @@ export async function imageOfChunks(
       if (chunk.length === 0) {
         const next = await chunks.next();
         if (next.done) throw new Error('it ends early');
-        chunk = next.value;
+        // V8 copies to shared memory a byte at a time unless both places are aligned alike.
+        chunk = next.value.byteOffset % ALIGNMENT_BYTES === 0 ? next.value : new Uint8Array(next.value);
       }
       const part = chunk.subarray(0, bytes.length - filled);
       bytes.set(part, filled);

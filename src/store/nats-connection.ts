@@ -196,6 +196,8 @@ class OwnSockets {
 }
 
 const NEW_LINE = 10;
+const NEW_LINE_BYTES = 2;
+const EMPTY = Buffer.alloc(0);
 /** MSG and HMSG, in either case. */
 const IS_MESSAGE = /^h?msg\s/i;
 /** The client answers a PING and parses an INFO. An honest server sends a few of them a minute. */
@@ -203,7 +205,7 @@ const CONTROL_COST = 500;
 
 /**
  * Checks what a server sends before the client of NATS sees it: the client collects lines and messages of any length,
- * and answers any number of PING.
+ * and answers any number of PING. It gets whole messages, because it collects the pieces of one in growing buffers.
  */
 export class NatsGuard {
   readonly #now: () => number;
@@ -213,6 +215,9 @@ export class NatsGuard {
   #left = 0;
   /** Whether the next line ends a message, and so must be empty: else the client would read on where this guard does not. */
   #isEnd = false;
+  /** The beginning of a line with its message, and room for the rest. */
+  #held: Buffer = EMPTY;
+  #heldBytes = 0;
   #operationsLeft: number = STORE_OPERATIONS_MAX;
   #spentMs: number;
 
@@ -221,8 +226,12 @@ export class NatsGuard {
     this.#spentMs = now();
   }
 
-  /** @throws Error if the server sends more than an honest one */
-  check(chunk: Buffer): void {
+  /**
+   * @returns the lines and messages that end in this chunk; the rest is held back
+   * @throws Error if the server sends more than an honest one
+   */
+  check(chunk: Buffer): Buffer {
+    let whole = 0;
     for (let at = 0; at < chunk.length; ) {
       if (this.#left > 0) {
         const bytes = Math.min(this.#left, chunk.length - at);
@@ -237,8 +246,28 @@ export class NatsGuard {
         throw new Error(`the server sent a line of more than ${STORE_LINE_BYTES_MAX} bytes`);
       this.#line.push(chunk.subarray(at, to));
       at = to;
-      if (end !== -1) this.#endLine();
+      if (end === -1) continue;
+      this.#endLine();
+      if (!this.#isEnd) whole = at;
     }
+    if (whole === chunk.length && this.#heldBytes === 0) return chunk;
+    this.#hold(chunk.subarray(0, whole), 0);
+    const ended = whole === 0 ? EMPTY : this.#held.subarray(0, this.#heldBytes);
+    if (whole > 0) [this.#held, this.#heldBytes] = [EMPTY, 0];
+    this.#hold(chunk.subarray(whole), this.#left + NEW_LINE_BYTES);
+    return ended;
+  }
+
+  /** @param more bytes that will follow */
+  #hold(piece: Buffer, more: number): void {
+    const bytes = this.#heldBytes + piece.length;
+    if (bytes > this.#held.length) {
+      const longer = Buffer.allocUnsafeSlow(Math.max(bytes + more, 2 * this.#held.length));
+      this.#held.copy(longer, 0, 0, this.#heldBytes);
+      this.#held = longer;
+    }
+    piece.copy(this.#held, this.#heldBytes);
+    this.#heldBytes = bytes;
   }
 
   #endLine(): void {
@@ -279,14 +308,15 @@ function guardSocket(socket: Socket): void {
   const push = socket.push.bind(socket);
   socket.push = (chunk: Buffer | null) => {
     if (chunk === null) return push(null);
+    let whole: Buffer;
     try {
-      guard.check(chunk);
+      whole = guard.check(chunk);
     } catch (error) {
       // The client sometimes has no listener, and an error without a listener would end the process.
       socket.on('error', () => {}).destroy(error as Error);
       return false;
     }
-    return push(chunk);
+    return whole.length === 0 || push(whole);
   };
 }
 

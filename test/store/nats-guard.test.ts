@@ -87,13 +87,23 @@ test('the same after TLS', { skip: hasOpenssl ? false : 'openssl is not installe
   t.ok((await bytesTaken('MSG a 1 2000000000\r\n', LETTERS, tls)) < BUFFERED_BYTES_MAX);
 });
 
-test('the guard lets through what an honest server sends, in pieces of any size', (t) => {
-  const stream = Buffer.from(
-    `INFO {"x":"${'a'.repeat(60_000)}"}\r\nPING\r\nMSG a 1 5\r\nPING\n\r\nHMSG a 1 reply 12 14\r\nNATS/1.0\r\n\r\nab\r\n+OK\r\n`,
-  );
+test('the guard passes on what an honest server sends, in pieces of any size, as whole messages', (t) => {
+  const messages = [
+    `INFO {"x":"${'a'.repeat(60_000)}"}\r\n`,
+    'PING\r\n',
+    'MSG a 1 5\r\nPING\n\r\n',
+    'MSG a 1 0\r\n\r\n',
+    'HMSG a 1 reply 12 14\r\nNATS/1.0\r\n\r\nab\r\n',
+    '+OK\r\n',
+  ];
+  const stream = Buffer.from(messages.join(''));
   for (const bytes of [1, 7, stream.length]) {
     const guard = new NatsGuard(() => 0);
-    for (let at = 0; at < stream.length; at += bytes) guard.check(stream.subarray(at, at + bytes));
+    const passed: string[] = [];
+    for (let at = 0; at < stream.length; at += bytes)
+      passed.push(guard.check(stream.subarray(at, at + bytes)).toString());
+    t.equal(passed.join(''), messages.join(''), `${bytes} bytes at once`);
+    if (bytes === 1) t.same(passed.filter(Boolean), messages);
   }
   for (const line of [
     Buffer.alloc(STORE_LINE_BYTES_MAX + 1, 'a'),
