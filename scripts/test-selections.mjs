@@ -23,7 +23,7 @@ export const SLOW = {
   'app/token-flood.': 'floods of tokens that are expensive to verify',
   'app/values.': 'events of every metric',
   'attack/': 'hostile tokens, key sets, sources and clocks',
-  'browser/': 'Chromium',
+  'browser/': 'Chromium and Firefox',
   'cli/development.': 'starts a service for each warning',
   'cli/explain.': 'plans of many queries',
   'cli/export.': 'starts a command for each format and each way to fail',

@@ -8,6 +8,19 @@ const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 /** Axe leaves out whether targets are 24 px large or apart (WCAG 2.2); Lighthouse does not. */
 const OPTIONS = "{ resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } }";
 
+/** A search for each view, on the demo. */
+export const viewsOf = (group: string): readonly string[] => [
+  `?of=group:${group}&date=2026-10-05`,
+  `?view=day&of=group:${group}&of=group:INF-2B`,
+  `?view=month&of=group:${group}`,
+  `?view=list&of=group:${group}`,
+  '?view=free&seats=30',
+  '?view=clashes',
+  '?view=usage',
+  '?view=changes&by=all',
+  '?view=state',
+];
+
 /** One line for each finding. */
 export async function axeFindings(page: Page): Promise<string[]> {
   await page.evaluate(SOURCE);
