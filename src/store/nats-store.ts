@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
 import type { ObjectInfo } from '@nats-io/obj';
@@ -12,7 +13,6 @@ import {
   type StoredBytes,
   type StoredObject,
   type StoredRecord,
-  stopSilent,
   UNUSABLE,
   UnchangedSince,
   unavailable,
@@ -84,7 +84,7 @@ export class NatsStore implements Store {
       (late) => void late?.data.cancel(),
     );
     if (found === null) return null;
-    const chunks = stopSilent(chunksOf(this.name, found.data, found.error), this.name);
+    const chunks = chunksOf(this.name, found.data, found.error);
     return Object.assign(chunks, { sha256: sha256Of(found.info.digest) });
   }
 
@@ -368,8 +368,8 @@ function sha256Of(digest: string): string | null {
 }
 
 /**
- * Gives chunks to `put` as a stream. Throws if `put` takes no chunk for `silentMsMax`, or does not end within
- * this time after the last chunk. In both cases the stream fails, too.
+ * Gives chunks to `put` as a stream of small pieces, which show progress on slow links. Throws if `put` takes no piece
+ * for `silentMsMax`, or does not end within this time after the last piece. In both cases the stream fails, too.
  *
  * @throws LecternError `store-unavailable`
  */
@@ -379,80 +379,65 @@ export async function putStream(
   put: (stream: ReadableStream<Uint8Array>) => Promise<unknown>,
   silentMsMax: number = STORE_SILENT_MS_MAX,
 ): Promise<void> {
-  const iterator = pieces(chunks);
-  let timer: NodeJS.Timeout | undefined;
-  let failure: LecternError | null = null;
-  let isSilent = (): void => {};
-  const silence = new Promise<never>((_, reject) => {
-    isSilent = () => {
-      failure = unavailable(name, new Error('it accepts no more bytes'));
-      reject(failure);
-    };
-  });
+  const silence = new AbortController();
+  const isSilent = (): void => silence.abort(unavailable(name, new Error('it accepts no more bytes')));
+  const timer = setTimeout(isSilent, silentMsMax);
   const heard = (): void => {
-    clearTimeout(timer);
-    if (failure === null) timer = setTimeout(isSilent, silentMsMax);
+    // After a failure, the end of the source must not end the object: the client would store only these bytes.
+    silence.signal.throwIfAborted();
+    timer.refresh();
   };
-  const stream = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await iterator.next();
-      heard();
-      // After a failure, the end of the source must not end the object: the client would store only these bytes.
-      if (failure !== null) controller.error(failure);
-      else if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
-  });
-  heard();
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of chunks) {
+      for (let at = 0; at < chunk.length; at += STORE_CHUNK_BYTES) {
+        heard();
+        yield chunk.subarray(at, at + STORE_CHUNK_BYTES);
+      }
+    }
+    heard();
+  }
+  const given = pieces();
+  const silent = once(silence.signal, 'abort').then(() => Promise.reject(silence.signal.reason));
   try {
-    await Promise.race([put(stream), silence]);
+    await Promise.race([put(ReadableStream.from(given)), silent]);
   } finally {
     clearTimeout(timer);
     // The end is not awaited, because the source may hang.
-    void iterator.return(undefined).catch(() => {});
-  }
-}
-
-/** Small pieces show progress on slow links. */
-async function* pieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of chunks) {
-    for (let at = 0; at < chunk.length; at += STORE_CHUNK_BYTES)
-      yield chunk.subarray(at, at + STORE_CHUNK_BYTES);
+    if (!silence.signal.aborted) void given.return(undefined).catch(() => {});
   }
 }
 
 /**
- * The bytes of an object. `return()` ends the transfer even while a read waits.
+ * The bytes of an object. Throws if none come for `silentMsMax`: a get never ends if chunks vanish during it.
  *
  * @param name of the store
  * @param failure of the transfer, such as a wrong digest or a lost connection, which the client reports as a
  * promise
+ * @throws LecternError `store-unavailable`, `object-damaged`
  */
-export function chunksOf(
+export async function* chunksOf(
   name: string,
   data: ReadableStream<Uint8Array>,
   failure: Promise<Error | null | undefined>,
-): AsyncIterable<Uint8Array> {
+  silentMsMax: number = STORE_SILENT_MS_MAX,
+): AsyncGenerator<Uint8Array> {
   const reader = data.getReader();
   // The code below sees the failure, unless reading ends earlier.
   failure.catch(() => {});
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        const { done, value } = await reader.read().catch((error) => {
-          throw namedDamage(name, error);
-        });
-        if (!done) return { done: false, value };
-        const error = await failure;
-        if (error instanceof Error) throw namedDamage(name, error);
-        return { done: true, value: undefined };
-      },
-      async return() {
-        await reader.cancel();
-        return { done: true, value: undefined };
-      },
-    }),
-  };
+  try {
+    for (;;) {
+      const { done, value } = await withinTime(reader.read(), name, silentMsMax);
+      if (done) break;
+      yield value;
+    }
+    const error = await withinTime(failure, name, silentMsMax);
+    if (error instanceof Error) throw error;
+  } catch (error) {
+    throw unavailable(name, namedDamage(name, error));
+  } finally {
+    // The end is not awaited, because it may hang like a read.
+    void reader.cancel().catch(() => {});
+  }
 }
 
 /** Only the message of the client's error shows that the bytes differ from the bytes that were put. */

@@ -154,36 +154,6 @@ export class UnchangedSince<Value> {
 }
 
 /**
- * Passes chunks on, and throws if none arrives for `silentMsMax`. A get from NATS never ends if chunks vanish
- * during it, and a read from a network file system may hang.
- *
- * @throws LecternError `store-unavailable`
- */
-export async function* stopSilent(
-  chunks: AsyncIterable<Uint8Array>,
-  name: string,
-  silentMsMax: number = STORE_SILENT_MS_MAX,
-): AsyncGenerator<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  let ended = false;
-  try {
-    for (;;) {
-      const result = await withinTime(iterator.next(), name, silentMsMax);
-      if (result.done === true) {
-        ended = true;
-        return;
-      }
-      yield result.value;
-    }
-  } catch (cause) {
-    throw unavailable(name, cause);
-  } finally {
-    // The end of the iterator is not awaited, because it may hang like the read itself.
-    if (!ended) void iterator.return?.().catch(() => {});
-  }
-}
-
-/**
  * Throws `store-unavailable` if the promise does not settle in time; see {@link inTime}.
  *
  * @param closing aborted when the store is closed, which ends the wait

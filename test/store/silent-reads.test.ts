@@ -2,7 +2,7 @@
 import { test } from 'tap';
 import { STORE_CHUNK_BYTES } from '../../src/base/limits.js';
 import { chunksOf, putStream } from '../../src/store/nats-store.js';
-import { stopSilent, withinTime } from '../../src/store/store.js';
+import { withinTime } from '../../src/store/store.js';
 import { timeForAFault } from '../waiting/until.js';
 
 const unavailable = { code: 'store-unavailable' };
@@ -17,7 +17,7 @@ test('a read without progress throws, and ends the transfer', async (t) => {
   });
   const chunks: string[] = [];
   const read = async (): Promise<void> => {
-    for await (const chunk of stopSilent(chunksOf('test', data, new Promise(() => {})), 'test', 50))
+    for await (const chunk of chunksOf('test', data, new Promise(() => {}), 50))
       chunks.push(Buffer.from(chunk).toString());
   };
   await t.rejects(read(), unavailable);
@@ -31,8 +31,8 @@ test('a failure that the client reports separately from the stream rejects the r
   const read = async (failure: Promise<Error | null>): Promise<void> => {
     for await (const _ of chunksOf('test', stream(), failure));
   };
-  await t.rejects(read(Promise.resolve(new Error('wrong digest'))), { message: 'wrong digest' });
-  await t.rejects(read(Promise.reject(new Error('lost'))), { message: 'lost' });
+  await t.rejects(read(Promise.resolve(new Error('wrong digest'))), { message: /wrong digest/ });
+  await t.rejects(read(Promise.reject(new Error('lost'))), { message: /lost/ });
   await read(Promise.resolve(null));
 });
 
