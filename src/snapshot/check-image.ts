@@ -1,8 +1,8 @@
 import { INDEXED_FIELDS, NAMED_FIELDS, UNINDEXED_FIELDS } from '../base/model/fields.js';
 import type { DictionaryImage } from '../base/structures/dictionary.js';
-import { type CodeColumn, isCodeColumn } from '../base/structures/posting-lists.js';
+import { isCodeColumn } from '../base/structures/posting-lists.js';
 import { contentVersionOf, DAY_DIGEST_BYTES, daysOf } from './content-version.js';
-import type { ClustersImage, FieldImage, SnapshotImage } from './image.js';
+import type { ClustersImage, ColumnImage, SnapshotImage } from './image.js';
 
 /**
  * Checks that an image has the arrays of this version, and the content that its id names. The bytes have good
@@ -16,97 +16,83 @@ export function checkImage(image: SnapshotImage): void {
   if (contentVersionOf(identifiers, image) !== id) throw new Error('its id does not match its content');
 }
 
+type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array;
+/** The type of each array of a part, and its length where another part determines it. */
+type Shape = Readonly<Record<string, readonly [type: new () => Numbers, length?: number]>>;
+
 /** Presence, type and length of every array. */
 function checkShape(image: SnapshotImage): void {
   const { summary, slots, fields, columns, names, rows, modified, dayDigests, ids, clusters } = image;
-  const { events: count } = summary;
-  expectArray('slots.startMs', slots?.startMs, Float64Array, summary.slots);
-  expectArray('slots.endMs', slots.endMs, Float64Array, summary.slots);
-  expectArray('slots.first', slots.first, Uint32Array, summary.slots + 1);
-  for (const { name } of INDEXED_FIELDS) within(name, () => checkFieldShape(fields?.[name], count));
-  for (const { name } of UNINDEXED_FIELDS) {
-    within(name, () => checkCodesShape(columns?.[name], isOmitted(columns[name]?.dictionary) ? 0 : count));
+  const { events: count, slots: slotCount } = summary;
+  expect('slots', slots, {
+    startMs: [Float64Array, slotCount],
+    endMs: [Float64Array, slotCount],
+    first: [Uint32Array, slotCount + 1],
+  });
+  for (const { name } of INDEXED_FIELDS) {
+    const size = checkColumn(name, fields?.[name], () => count);
+    expect(name, fields[name], { longestMs: [Float64Array, size] });
+    expect(name, fields[name].postings, { start: [Uint32Array, size + 1], ordinals: [Uint32Array] });
   }
-  for (const { name } of NAMED_FIELDS) {
-    within(`names.${name}`, () => checkCodesShape(names?.[name], fields[name].dictionary.start.length - 1));
-  }
-  expectArray('rows.start', rows?.start, Uint32Array, count + 1);
-  expectArray('rows.packedStart', rows.packedStart, Uint32Array, count + 1);
-  expectArray('rows.bytes', rows.bytes, Uint8Array, count === 0 ? 2 : rows.start[count]!);
-  expectArray('modified', modified, Uint32Array, count);
-  expectArray('dayDigests', dayDigests, Uint8Array, DAY_DIGEST_BYTES * daysOf(slots).length);
-  expectArray('ids.hashes', ids?.hashes, Uint32Array, count);
-  const { length } = expectArray('ids.table', ids.table, Uint32Array);
+  // A column without values has no codes.
+  for (const { name } of UNINDEXED_FIELDS)
+    checkColumn(name, columns?.[name], (size) => (size === 0 ? 0 : count));
+  for (const { name } of NAMED_FIELDS)
+    checkColumn(`names.${name}`, names?.[name], () => fields[name].dictionary.start.length - 1);
+  expect('rows', rows, { start: [Uint32Array, count + 1], packedStart: [Uint32Array, count + 1] });
+  expect('rows', rows, { bytes: [Uint8Array, count === 0 ? 2 : rows.start[count]!] });
+  const days = DAY_DIGEST_BYTES * daysOf(slots).length;
+  expect(
+    'events',
+    { modified, dayDigests },
+    { modified: [Uint32Array, count], dayDigests: [Uint8Array, days] },
+  );
+  expect('ids', ids, { hashes: [Uint32Array, count], table: [Uint32Array] });
+  const { length } = ids.table;
   if (length < 2 || (length & (length - 1)) !== 0) throw new Error('ids is no table');
-  for (const kind of ['merged', 'unmerged'] as const) {
-    within(`clusters.${kind}`, () => checkClustersShape(clusters?.[kind]));
-  }
+  for (const kind of ['merged', 'unmerged'] as const) checkClusters(`clusters.${kind}`, clusters?.[kind]);
 }
 
-function isOmitted(dictionary: DictionaryImage | undefined): boolean {
-  return dictionary?.start.length === 1;
-}
-
-function checkFieldShape(field: FieldImage | undefined, count: number): void {
-  const size = checkCodesShape(field, count);
-  expectArray('postings.start', field?.postings?.start, Uint32Array, size + 1);
-  expectArray('postings.ordinals', field?.postings.ordinals, Uint32Array);
-  expectArray('longestMs', field?.longestMs, Float64Array, size);
-}
-
-/** Returns the size of the dictionary. */
-function checkCodesShape(
-  column: { readonly dictionary: DictionaryImage; readonly codes: CodeColumn } | undefined,
-  count: number,
+/** @param countOf the length of the codes @returns the size of the dictionary */
+function checkColumn(
+  name: string,
+  column: ColumnImage | undefined,
+  countOf: (size: number) => number,
 ): number {
-  const size = checkDictionaryShape(column?.dictionary);
+  const size = checkDictionary(name, column?.dictionary);
   const codes = column?.codes;
-  if (!isCodeColumn(codes, size)) throw new Error(MISSING_ARRAY);
-  if (codes.length !== count) throw new Error(`codes has ${codes.length} entries; expected ${count}`);
+  if (!isCodeColumn(codes, size)) throw missing(name);
+  expectLength(`${name}.codes`, codes, countOf(size));
   return size;
 }
 
-function checkDictionaryShape(dictionary: DictionaryImage | undefined): number {
-  const { length } = expectArray('start', dictionary?.start, Uint32Array);
-  if (length === 0) throw new Error('a dictionary has no end');
-  expectArray('bytes', dictionary?.bytes, Uint8Array);
-  return length - 1;
+function checkDictionary(name: string, dictionary: DictionaryImage | undefined): number {
+  expect(name, dictionary, { start: [Uint32Array], bytes: [Uint8Array] });
+  if (dictionary?.start.length === 0) throw new Error(`${name}: a dictionary has no end`);
+  return (dictionary as DictionaryImage).start.length - 1;
 }
 
-function checkClustersShape(clusters: ClustersImage | undefined): void {
-  const { length: count } = expectArray('peak', clusters?.peak, Uint32Array);
-  if (clusters === undefined) return;
-  checkDictionaryShape(clusters.keys);
-  expectArray('startMs', clusters.startMs, Float64Array, count);
-  expectArray('endMs', clusters.endMs, Float64Array, count);
-  expectArray('by', clusters.by, Uint8Array, count);
-  expectArray('key', clusters.key, Uint32Array, count);
-  expectArray('first', clusters.first, Uint32Array, count + 1);
-  expectArray('jsonBytes', clusters.jsonBytes, Uint32Array, count);
-  expectArray('packedBytes', clusters.packedBytes, Uint32Array, count);
-  expectArray('events', clusters.events, Uint32Array);
+function checkClusters(name: string, clusters: ClustersImage | undefined): void {
+  checkDictionary(name, clusters?.keys);
+  expect(name, clusters, { peak: [Uint32Array], events: [Uint32Array], by: [Uint8Array] });
+  const { length: count } = (clusters as ClustersImage).by;
+  const [numbers, times] = [[Uint32Array, count] as const, [Float64Array, count] as const];
+  const columns = { key: numbers, peak: numbers, jsonBytes: numbers, packedBytes: numbers };
+  expect(name, clusters, { ...columns, startMs: times, endMs: times, first: [Uint32Array, count + 1] });
 }
 
-const MISSING_ARRAY = 'an array is missing, or of another type';
-
-function expectArray<Numbers extends CodeColumn | Float64Array>(
-  name: string,
-  array: Numbers | undefined,
-  Type: new () => Numbers,
-  length?: number,
-): Numbers {
-  if (!(array instanceof Type)) throw new Error(MISSING_ARRAY);
-  if (length !== undefined && array.length !== length) {
-    throw new Error(`${name} has ${array.length} entries; expected ${length}`);
+function expect(name: string, part: object | undefined, shape: Shape): void {
+  for (const [member, [Type, length]] of Object.entries(shape)) {
+    const array = (part as Readonly<Record<string, unknown>> | undefined)?.[member];
+    if (!(array instanceof Type)) throw missing(name);
+    if (length !== undefined) expectLength(`${name}.${member}`, array, length);
   }
-  return array;
 }
 
-/** Names a part of the image in the error of its check. */
-function within(name: string, check: () => void): void {
-  try {
-    check();
-  } catch (error) {
-    throw new Error(`${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
-  }
+function expectLength(name: string, array: Numbers, length: number): void {
+  if (array.length !== length) throw new Error(`${name} has ${array.length} entries; expected ${length}`);
+}
+
+function missing(name: string): Error {
+  return new Error(`${name}: an array is missing, or of another type`);
 }
