@@ -4,13 +4,12 @@ import { LecternError } from '../base/errors.js';
 import { retryPauseMs, STORED_CHANGES_SHARE_MAX } from '../base/limits.js';
 import type { IdentifierMode } from '../base/model/event.js';
 import type { ReadRules } from '../base/model/read-rules.js';
-import type { Change } from '../change/change.js';
+import { type Change, sharedCopy } from '../change/change.js';
 import { appendChanges, type SnapshotInFile } from '../change/snapshot-file.js';
 import { type FilePlace, linkTarget } from '../snapshot/image-file.js';
-import type { Beside, ImageSource } from '../snapshot/image-layout.js';
+import type { ImageSource } from '../snapshot/image-layout.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
-import type { NotesReport } from '../source/load-notes.js';
-import type { PartReport, RecordCopy } from '../source/source.js';
+import type { PartReport } from '../source/source.js';
 import type { AnyLoader } from './loader.js';
 
 /** Pause between two writes of patched images: 45 MB take 0.1 s, 450 MB a second. */
@@ -283,42 +282,22 @@ function invalid(path: string, problem: string): LecternError {
   return new LecternError('option-invalid', `the snapshot file ${path} cannot be written: ${problem}`);
 }
 
-type StoredCopy = Omit<RecordCopy, 'bytes' | 'notes'> & {
-  /** The number of the array with the bytes. */
-  readonly bytes: number;
-  /** Entries in place of a Map, which would become an object when read back. */
-  readonly notes: Omit<NotesReport, 'columns'> & { readonly columns: readonly ColumnEntry[] };
-};
-type ColumnEntry = readonly [string, ReturnType<NotesReport['columns']['get']> & {}];
-
 /** The parts of several sources in a snapshot file. */
 interface StoredParts {
   /** The rules of the load, because other rules would read other values and make the copies invalid. */
   readonly rules: string;
-  readonly parts: readonly (Omit<PartReport, 'copy'> & { readonly copy: StoredCopy | null })[];
+  readonly parts: readonly PartReport[];
 }
 
-function storedParts(parts: readonly PartReport[], rules: ReadRules): Beside | null {
-  if (parts.length === 0) return null;
-  const arrays: Uint8Array[] = [];
-  const meta: StoredParts = {
-    rules: JSON.stringify(rules),
-    parts: parts.map(({ copy, ...part }) => {
-      if (copy === null) return { ...part, copy };
-      const notes = { ...copy.notes, columns: [...copy.notes.columns] };
-      return { ...part, copy: { ...copy, notes, bytes: arrays.push(copy.bytes) - 1 } };
-    }),
-  };
-  return { meta, arrays };
+function storedParts(parts: readonly PartReport[], rules: ReadRules): StoredParts | null {
+  return parts.length === 0 ? null : { rules: JSON.stringify(rules), parts };
 }
 
 /** The parts in a snapshot file. Empty if they were made with other rules, so that all sources are read again. */
-function partsOfStored(beside: Beside | null, rules: ReadRules): PartReport[] {
-  const { rules: madeWith, parts = [] } = (beside?.meta ?? {}) as Partial<StoredParts>;
-  if (beside === null || madeWith !== JSON.stringify(rules)) return [];
-  return parts.map(({ copy, ...part }) => {
-    if (copy === null) return { ...part, copy };
-    const notes = { ...copy.notes, columns: new Map(copy.notes.columns) };
-    return { ...part, copy: { ...copy, notes, bytes: beside.arrays[copy.bytes] as Uint8Array } };
-  });
+function partsOfStored(beside: object | null, rules: ReadRules): readonly PartReport[] {
+  const { rules: madeWith, parts = [] } = (beside ?? {}) as Partial<StoredParts>;
+  if (madeWith !== JSON.stringify(rules)) return [];
+  return parts.map((part) =>
+    part.copy === null ? part : { ...part, copy: { ...part.copy, bytes: sharedCopy(part.copy.bytes) } },
+  );
 }

@@ -27,10 +27,7 @@ const ALIGNMENT_BYTES = 8;
 const ARRAY_TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array } as const;
 type ArrayType = keyof typeof ARRAY_TYPES;
 
-interface Header
-  extends Pick<SnapshotImage, 'hashSeed' | 'summary'>,
-    Pick<StoredImage, 'sequence' | 'sourceVersion' | 'source'> {
-  readonly beside: object | null;
+interface Header extends Pick<SnapshotImage, 'hashSeed' | 'summary'>, Omit<StoredImage, 'image'> {
   readonly formatVersion: number;
   readonly byteOrder: string;
   readonly arrays: readonly ArrayEntry[];
@@ -55,26 +52,21 @@ export interface StoredImage {
   /** The source's version, for conditional requests; null if there is none. */
   readonly sourceVersion: string | null;
   readonly source: ImageSource | null;
-  readonly beside: Beside | null;
-}
-
-/** Additions to the image in a file: plain data and bytes that only their writer understands. */
-export interface Beside {
-  readonly meta: object;
-  readonly arrays: readonly (Uint8Array | Uint32Array)[];
+  /** Plain data and bytes that only their writer understands. */
+  readonly beside: object | null;
 }
 
 /** The bytes of an image, in pieces without copies of its arrays. */
 export function imagePieces({ image, sequence, sourceVersion, source, beside }: StoredImage): Uint8Array[] {
   const { summary, hashSeed, ...parts } = image;
-  const arrays = arraysOf(beside === null ? parts : { ...parts, beside: beside.arrays }, []);
+  const arrays = arraysOf(parts, []);
   const header: Header = {
     formatVersion: IMAGE_FORMAT,
     byteOrder: endianness(),
     sequence,
     sourceVersion,
     source,
-    beside: beside?.meta ?? null,
+    beside,
     hashSeed,
     summary,
     arrays: arrays.map(({ bytes: _, ...entry }) => entry),
@@ -121,7 +113,7 @@ export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredI
   yield pieceOf(packed);
   if (crc32(packed) !== prefix.readUInt32LE(12)) throw new Error('its header is damaged');
   const header = unpack(packed) as Header;
-  const { formatVersion, byteOrder, arrays, summary, hashSeed, sequence, sourceVersion, source } = header;
+  const { formatVersion, byteOrder, arrays, summary, hashSeed, ...stored } = header;
   if (formatVersion !== IMAGE_FORMAT)
     throw new Error(`its format version is ${formatVersion}; this version of Lectern reads ${IMAGE_FORMAT}`);
   if (byteOrder !== endianness()) throw new Error(`its byte order is ${byteOrder}`);
@@ -140,13 +132,8 @@ export function* readingImage(bytesTotal: number): Generator<ImagePiece, StoredI
     place(parts, entry.path, new ARRAY_TYPES[entry.type](bytes.buffer as ArrayBufferLike as ArrayBuffer));
     offset += padding.length + entry.byteLength;
   }
-  const { beside: kept = {}, ...ofImage } = parts;
-  const image = { ...ofImage, summary, hashSeed } as unknown as SnapshotImage;
-  const beside = header.beside && {
-    meta: header.beside,
-    arrays: Object.values(kept as object) as Beside['arrays'],
-  };
-  return { image, sequence, sourceVersion, source, beside };
+  const image = { ...parts, summary, hashSeed } as unknown as SnapshotImage;
+  return { ...stored, image };
 }
 
 /**

@@ -8,7 +8,7 @@ import type { AmbiguousTimes } from '../base/model/zone.js';
 export interface NotesReport {
   readonly ambiguousTimes: Readonly<AmbiguousTimes>;
   /** The column reports by format. */
-  readonly columns: ReadonlyMap<string, ColumnReport>;
+  readonly columns: Readonly<Record<string, ColumnReport>>;
   /** Absent without weekly patterns. */
   readonly patterns?: Readonly<PatternNotes>;
 }
@@ -32,7 +32,7 @@ export class LoadNotes {
 
   /** The notes, without the columns of added parts. */
   report(): NotesReport {
-    const columns = new Map([...this.#watches].map(([format, watch]) => [format, watch.report()]));
+    const columns = Object.fromEntries([...this.#watches].map(([format, watch]) => [format, watch.report()]));
     const { patterns } = this;
     return {
       ambiguousTimes: { ...this.ambiguousTimes },
@@ -51,7 +51,7 @@ export class LoadNotes {
       this.patterns.excepted += patterns.excepted;
       if (this.patterns.readings.length === 0) this.patterns.readings = patterns.readings;
     }
-    for (const [format, report] of columns) {
+    for (const [format, report] of Object.entries(columns)) {
       const known = this.#added.get(format);
       this.#added.set(format, known === undefined ? report : joinReports(known, report));
     }
@@ -59,7 +59,7 @@ export class LoadNotes {
 
   /** @throws LecternError `source-malformed` if a field map names a column that no record had */
   checkColumns(): void {
-    for (const report of this.report().columns.values()) checkColumns(report);
+    for (const report of Object.values(this.report().columns)) checkColumns(report);
     for (const report of this.#added.values()) checkColumns(report);
   }
 }
