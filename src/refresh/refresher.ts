@@ -1,4 +1,3 @@
-import { jittered } from '../base/files/retry.js';
 import { RETRY_MS_MIN, retryPauseMs } from '../base/limits.js';
 import { TIMER_MS_MAX } from '../base/model/clock.js';
 
@@ -143,6 +142,9 @@ export class Refresher<Outcome extends RefreshOutcome = RefreshOutcome> {
   }
 }
 
+/** Each pause varies by up to this share, so that many processes do not try again at the same time. */
+const JITTER_SHARE = 0.1;
+
 /**
  * The pause before the next load in milliseconds; null for never. A failed source is asked again soon, then less
  * often, but at least as often as a healthy one. After a failure `spentMs` is deducted, because a long hang needs no
@@ -160,7 +162,8 @@ export function pauseMs(
   if (msMax <= 0) return null;
   const regular = failures === 0 ? msMax : retryPauseMs(failures, msMax);
   const rest = failures === 0 ? regular : Math.max(Math.min(regular, RETRY_MS_MIN), regular - spentMs);
-  return Math.min(Math.round(Math.max(jittered(rest, random), retryAfterMs ?? 0)), TIMER_MS_MAX);
+  const jittered = rest * (1 + JITTER_SHARE * (2 * random - 1));
+  return Math.min(Math.round(Math.max(jittered, retryAfterMs ?? 0)), TIMER_MS_MAX);
 }
 
 /** Keeps the process alive during an `await`. Promises, threads and timers of a refresh do not. */

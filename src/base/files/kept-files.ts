@@ -4,9 +4,9 @@
  */
 import { hash } from 'node:crypto';
 import { LecternError } from '../errors.js';
+import { retryPauseMs } from '../limits.js';
 import { isNotRegular } from './file-calls.js';
 import { watchPath } from './path-watch.js';
-import { Retry } from './retry.js';
 import { readTextFile, readTextFileNow, type TextFileOptions } from './text-file.js';
 
 /** Configuration files are checked every KEPT_FILE_POLL_MS, and read once unchanged for KEPT_FILE_SETTLE_MS. */
@@ -163,8 +163,9 @@ class FileReading {
   #timer: NodeJS.Timeout | undefined;
   /** Reads run one after another, so the newest content wins. */
   #last: Promise<void> = Promise.resolve();
-  /** A read may fail for a moment only, for example without free file descriptors. */
-  readonly #retry = new Retry(() => void this.#read(true));
+  /** A read may fail for a moment only, for example without free file descriptors, so it is tried again. */
+  #retry: NodeJS.Timeout | undefined;
+  #failures = 0;
   /** The message of the last fault that was reported; null if the last read succeeded. */
   #reported: string | null = null;
 
@@ -194,7 +195,7 @@ class FileReading {
   }
 
   close(): void {
-    this.#retry.close();
+    clearTimeout(this.#retry);
     clearInterval(this.#timer);
     this.#watch?.close();
   }
@@ -229,8 +230,10 @@ class FileReading {
       error = fault instanceof Error ? fault : new Error(String(fault));
       this.isRefused = true;
     }
-    if (error === null) this.#retry.succeeded();
-    else if (this.#watch !== null) this.#retry.failed();
+    clearTimeout(this.#retry);
+    this.#failures = error === null ? 0 : this.#failures + 1;
+    if (error !== null && this.#watch !== null)
+      this.#retry = setTimeout(() => void this.#read(true), retryPauseMs(this.#failures)).unref();
     const message = error?.message ?? null;
     if (isRetry && message !== null && message === this.#reported) return;
     this.#reported = message;
