@@ -3,7 +3,7 @@ import type { ParseOptions } from '../answer/view.js';
 import { type Access, PresentAccess } from '../auth/access.js';
 import type { AuthPlan } from '../auth/authenticator.js';
 import { parseRevocations } from '../auth/feed-address.js';
-import { enrolmentsOf, parseEnrolments } from '../auth/identity.js';
+import { parseEnrolments } from '../auth/identity.js';
 import { KEYS_LEFT_OUT_TOLD_MAX, parsePublicKeys, readSecrets } from '../auth/key-set.js';
 import { isAddress, planRemoteKeys } from '../auth/remote-keys.js';
 import { LecternError } from '../base/errors.js';
@@ -84,7 +84,7 @@ function ofEnrolments(
   change: (more: Partial<Access>) => void,
 ): KeptFile[] {
   if (typeof enrolments === 'object')
-    change({ enrolments: enrolmentsOf(enrolments, identifiers, 'auth.enrolments') });
+    change({ enrolments: parseEnrolments(enrolments, identifiers, 'auth.enrolments') });
   if (typeof enrolments !== 'string') return [];
   const file = jsonFile(enrolments, 'enrolment map', ENROLMENT_FILE_BYTES_MAX);
   return [

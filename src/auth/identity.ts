@@ -151,13 +151,6 @@ function toFilters(valuesOf: (field: ClaimRow['field']) => readonly string[]): r
   return filters;
 }
 
-class CheckedEnrolments extends Map<string, Enrolment> {}
-
-/** Throws LecternError `option-invalid`. @param given unchecked, or from {@link parseEnrolments} */
-export function enrolmentsOf(given: object, mode: IdentifierMode, name: string): Enrolments {
-  return given instanceof CheckedEnrolments ? given : parseEnrolments(given, mode, name);
-}
-
 /**
  * One fault makes the whole map invalid: without their entry, users would see an empty timetable. No message names a
  * subject.
@@ -195,7 +188,7 @@ export function parseEnrolments(
   }
 
   if (!isObject(json)) throw fault(`${name} is not an object of the form {"user": {"studyGroup": ["…"]}}`);
-  const enrolments = new CheckedEnrolments();
+  const enrolments = new Map<string, Enrolment>();
   for (const [n, [subject, entry]] of Object.entries(json).entries()) {
     enrolments.set(subject, parseEnrolment(entry, `${name}, entry ${n + 1}`));
   }
