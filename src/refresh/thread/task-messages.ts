@@ -231,7 +231,7 @@ export type FromTask =
   | {
       readonly kind: 'want-secrets';
       readonly credentials: number;
-      readonly refused: number | null;
+      readonly refused: string | null;
       readonly reply: MessagePort;
     };
 

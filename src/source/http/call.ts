@@ -27,8 +27,8 @@ export type RequestHeaders = Readonly<Record<string, string>>;
 
 /** Header fields that authenticate a request. */
 export interface SecretHeaders {
-  /** Grows when the header fields are renewed. */
-  readonly version: number;
+  /** Changes when the header fields are renewed. */
+  readonly version: string;
   readonly headers: RequestHeaders;
 }
 
@@ -39,11 +39,11 @@ export interface SecretHeaders {
  * @param signal aborts slow work
  */
 export type AskSecretHeaders = (
-  refused: number | null,
+  refused: string | null,
   signal?: AbortSignal,
 ) => SecretHeaders | Promise<SecretHeaders>;
 
-const NOTHING_SECRET: SecretHeaders = { version: 0, headers: {} };
+const NOTHING_SECRET: SecretHeaders = { version: '', headers: {} };
 
 export interface UpstreamCallOptions {
   readonly headers: RequestHeaders;

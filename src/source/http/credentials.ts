@@ -79,8 +79,6 @@ export class Credentials {
   readonly #url: URL;
   #fields: RequestHeaders;
   #fieldsVersion = 0;
-  /** Identifies the fields that were returned last. */
-  #issued = { version: 0, of: '', tokenVersion: null as number | null };
   #secret = '';
   readonly #token: ClientToken | null;
   readonly #unread: Set<KeptFile>;
@@ -110,19 +108,10 @@ export class Credentials {
 
   /** See {@link AskSecretHeaders}. After a 401, files are read and a token is fetched at once. */
   ask: AskSecretHeaders = async (refused, signal) => {
-    const refusedToken = refused === this.#issued.version ? this.#issued.tokenVersion : null;
     await this.#read(refused === null ? [...this.#unread] : this.files, refused !== null);
-    const token = (await this.#token?.get(refusedToken, signal)) ?? null;
-    const authorization = token === null ? {} : { authorization: `Bearer ${token.token}` };
-    const of = `${this.#fieldsVersion} ${token?.version}`;
-    if (of !== this.#issued.of) {
-      const version = this.#issued.version + 1;
-      this.#issued = { version, of, tokenVersion: token?.version ?? null };
-    }
-    return {
-      version: this.#issued.version,
-      headers: { ...this.#fields, ...authorization },
-    } satisfies SecretHeaders;
+    const token = await this.#token?.get(refused === null ? null : Number(refused.split(' ')[1]), signal);
+    const headers = { ...this.#fields, ...(token && { authorization: `Bearer ${token.token}` }) };
+    return { version: `${this.#fieldsVersion} ${token?.version ?? 0}`, headers } satisfies SecretHeaders;
   };
 
   /** @param isAgain whether a file that was read before keeps its earlier content if it now has a fault */
