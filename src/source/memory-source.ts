@@ -80,9 +80,11 @@ export interface RecordChange {
   readonly remove?: Iterable<string | number>;
 }
 
-interface PendingChange {
+interface LoggedChange {
   /** The number of the `apply` call that made this change. */
   readonly number: number;
+  /** The id in comparable form. */
+  readonly key: string;
   /** The id as given. */
   readonly id: string | number;
   /** The new record; null for a removal. */
@@ -99,23 +101,15 @@ export class MemorySource implements RecordSource {
   #records: Records;
   /** Whether `#records` is a stream that was read. */
   #isSpent = false;
-  /** Changes not yet served by every timetable, by comparable id, oldest first. */
-  readonly #pending = new Map<string, PendingChange>();
-  /**
-   * Changes that all timetables serve, kept for loads of all records. Empty after a stream was read, because a
-   * stream cannot be loaded again.
-   */
-  readonly #settled: Overlay = new Map();
+  /** The changes since `#firstChange`, oldest first. */
+  #log: LoggedChange[] = [];
+  /** What changes have made of `#records`. Empty after a stream was read, because a stream cannot be loaded again. */
+  readonly #overlay: Overlay = new Map();
   /** A part of all versions. It differs in each process, because snapshot files may hold versions of another process. */
   readonly #origin = randomUUID();
   #changes = 0;
   /** The earliest change since which a delta is known. */
   #firstChange = 0;
-  /**
-   * The number of the last change that each timetable serves. A timetable is known by the signal of its loads, which is
-   * aborted when it closes.
-   */
-  readonly #readers = new Map<AbortSignal, number>();
   readonly #watchers = new Set<() => void>();
 
   /** @param name for messages. Throws LecternError `option-invalid` for records that are not iterable. */
@@ -127,29 +121,29 @@ export class MemorySource implements RecordSource {
   /**
    * @throws LecternError `source-unreadable` if a stream would have to be read again
    */
-  load({ previous, served, signal }: RecordLoadOptions): RecordLoad {
+  load({ previous, served }: RecordLoadOptions): RecordLoad {
     const version = `${this.#origin}-${this.#changes}`;
     const since = this.#changeOf(served);
-    this.#settle(signal, since ?? this.#changes);
     if (previous === version) return { notModified: true };
-    if (previous !== null && since !== null) return { ...this.#deltaSince(since), version };
-    if (!this.#isSpent) {
-      const records = overlaid(this.#records, this.#overlay());
-      this.#isSpent = isStream(this.#records);
-      if (this.#isSpent) this.#settled.clear();
-      return { records, version };
+    if (since !== null && (previous !== null || this.#isSpent))
+      return { ...this.#deltaSince(since), version };
+    if (this.#isSpent) {
+      const problem = 'they are a stream that was already read; expected replace() with other records';
+      throw cannotRead(this.name, problem);
     }
-    if (since !== null) return { ...this.#deltaSince(since), version };
-    const problem = 'they are a stream that was already read; expected replace() with other records';
-    throw cannotRead(this.name, problem);
+    // A copy, because more changes may arrive while all records are read.
+    const records = overlaid(this.#records, new Map(this.#overlay));
+    this.#isSpent = isStream(this.#records);
+    if (this.#isSpent) this.#overlay.clear();
+    return { records, version };
   }
 
   /** Replaces all records. Throws LecternError `option-invalid` for records that are not iterable. */
   replace(records: Records): void {
     this.#records = checkRecords(records, 'replace()');
     this.#isSpent = false;
-    this.#pending.clear();
-    this.#settled.clear();
+    this.#log = [];
+    this.#overlay.clear();
     this.#firstChange = this.#changes + 1;
     this.#changed();
   }
@@ -170,9 +164,10 @@ export class MemorySource implements RecordSource {
     const number = this.#changes + 1;
     for (const id of removed) {
       const key = comparable(id);
-      if (key !== null) this.#put(key, { number, id, record: null });
+      if (key !== null) this.#put({ number, key, id, record: null });
     }
-    for (const [key, record] of upserts) this.#put(key, { number, id: record.id, record });
+    for (const [key, record] of upserts) this.#put({ number, key, id: record.id, record });
+    this.#fold(number);
     this.#changed();
   }
 
@@ -189,10 +184,12 @@ export class MemorySource implements RecordSource {
     for (const watcher of this.#watchers) watcher();
   }
 
-  /** The latest change comes last. */
-  #put(key: string, change: PendingChange): void {
-    this.#pending.delete(key);
-    this.#pending.set(key, change);
+  #put(change: LoggedChange): void {
+    this.#log.push(change);
+    if (this.#isSpent) return;
+    // The latest record comes last.
+    this.#overlay.delete(change.key);
+    this.#overlay.set(change.key, change.record);
   }
 
   /** The last change that a version contains. Null for another source, or if some later changes are no longer kept. */
@@ -203,48 +200,32 @@ export class MemorySource implements RecordSource {
     return change < this.#firstChange ? null : change;
   }
 
+  /** Each record has only its last change. */
   #deltaSince(change: number): Omit<RecordDelta, 'version'> {
-    const changes = [...this.#pending.values()].filter(({ number }) => number > change);
+    // Only one timetable can have read a stream, so this one needs no earlier change.
+    if (this.#isSpent) this.#forget(change);
+    const first = this.#log.findLastIndex(({ number }) => number <= change) + 1;
+    const changes = [...new Map(this.#log.slice(first).map((each) => [each.key, each])).values()];
     return {
       upserts: changes.flatMap(({ record }) => record ?? []),
       removals: changes.flatMap(({ id, record }) => (record === null ? [id] : [])),
     };
   }
 
-  /** Notes that a timetable serves all changes up to `change`. Changes that all timetables serve are no longer pending. */
-  #settle(reader: AbortSignal, change: number): void {
-    if (!this.#readers.has(reader)) {
-      reader.addEventListener('abort', () => this.#readers.delete(reader), { once: true });
-    }
-    this.#readers.set(reader, change);
-    const settled = Math.min(...this.#readers.values());
-    for (const [key, { number, record }] of this.#pending) {
-      if (number > settled) break;
-      this.#pending.delete(key);
-      if (!this.#isSpent) this.#settled.set(key, record);
-    }
-    this.#firstChange = Math.max(this.#firstChange, settled);
-    this.#fold();
+  #forget(change: number): void {
+    this.#log = this.#log.filter(({ number }) => number > change);
+    this.#firstChange = Math.max(this.#firstChange, change);
   }
 
-  /** Many settled changes are merged into the list of records. */
-  #fold(): void {
+  /** Many changes are merged into the list of records. The next load is then one of all records. */
+  #fold(change: number): void {
     const records = this.#records;
     const size = Array.isArray(records) ? records.length : records instanceof Set ? records.size : null;
-    if (size === null || this.#settled.size <= Math.max(size, MEMORY_OVERLAY_ENTRIES_MIN)) return;
-    this.#records = [...(overlaid(records, this.#settled) as Iterable<unknown>)];
-    this.#settled.clear();
-  }
-
-  /** A copy of all changes, because more may arrive while all records are read. */
-  #overlay(): Overlay {
-    const overlay = new Map(this.#settled);
-    for (const [key, { record }] of this.#pending) {
-      // The latest record comes last.
-      overlay.delete(key);
-      overlay.set(key, record);
-    }
-    return overlay;
+    if (this.#isSpent || this.#log.length <= Math.max(size ?? 0, MEMORY_OVERLAY_ENTRIES_MIN)) return;
+    this.#forget(change);
+    if (size === null) return;
+    this.#records = [...(overlaid(records, this.#overlay) as Iterable<unknown>)];
+    this.#overlay.clear();
   }
 }
 
