@@ -67,16 +67,14 @@ interface QueryWays {
 
 /** Nodes that pass on each row of their only or outer child by itself. */
 const PASSING = new Set([
-  ...[
-    'Nested Loop',
-    'Sort',
-    'Incremental Sort',
-    'Materialize',
-    'Memoize',
-    'Result',
-    'Subquery Scan',
-    'ProjectSet',
-  ],
+  'Nested Loop',
+  'Sort',
+  'Incremental Sort',
+  'Materialize',
+  'Memoize',
+  'Result',
+  'Subquery Scan',
+  'ProjectSet',
 ]);
 const JOIN_TYPES = new Set(['Inner', 'Left', 'Semi', 'Anti']);
 
