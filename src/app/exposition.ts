@@ -407,33 +407,27 @@ function countsBy(label: string, counts: Readonly<Record<string, number>>): Samp
   return Object.entries(counts).map(([name, count]) => [{ [label]: name }, count]);
 }
 
-/** Names without `nodejs_`. */
-const OF_THREADS: readonly (readonly [name: string, help: string, cell: SingleName])[] = [
-  ['eventloop_lag_seconds', 'Lag of the event loop when last measured, at most a second ago.', 'loopLagMs'],
-  ['eventloop_lag_min_seconds', 'Smallest delay of a timer in the last 10 to 20 seconds.', 'loopDelayMinMs'],
-  ['eventloop_lag_max_seconds', 'Longest delay of a timer in the last 10 to 20 seconds.', 'loopDelayMaxMs'],
-  ['eventloop_lag_mean_seconds', 'Mean delay of a timer in the last 10 to 20 seconds.', 'loopDelayMeanMs'],
-  [
-    'eventloop_lag_stddev_seconds',
-    'Standard deviation of the delays of a timer in the last 10 to 20 seconds.',
-    'loopDelayStddevMs',
-  ],
-  [
-    'eventloop_lag_p50_seconds',
-    'Half of the timer delays in the last 10 to 20 seconds are at most this.',
-    'loopDelayP50Ms',
-  ],
-  [
-    'eventloop_lag_p90_seconds',
-    '90 % of the timer delays in the last 10 to 20 seconds are at most this.',
-    'loopDelayP90Ms',
-  ],
-  [
-    'eventloop_lag_p99_seconds',
-    '99 % of the timer delays in the last 10 to 20 seconds are at most this.',
-    'loopDelayP99Ms',
-  ],
+/** Delays of a timer: the ends of names and of descriptions, and the cells. */
+const LAGS: readonly (readonly [name: string, help: string, cell: SingleName])[] = [
+  ['min', 'Smallest delay', 'loopDelayMinMs'],
+  ['max', 'Longest delay', 'loopDelayMaxMs'],
+  ['mean', 'Mean delay', 'loopDelayMeanMs'],
+  ['stddev', 'Standard deviation of the delays', 'loopDelayStddevMs'],
+  ['p50', 'Median of the delays', 'loopDelayP50Ms'],
+  ['p90', '90th percentile of the delays', 'loopDelayP90Ms'],
+  ['p99', '99th percentile of the delays', 'loopDelayP99Ms'],
 ];
+
+function lagFamilies(threads: readonly ThreadMeter[]): Family[] {
+  const lag = (name: string, help: string, cell: SingleName): Family =>
+    gauge(`nodejs_eventloop_lag_${name}seconds`, help, () => perThread(threads, cell));
+  return [
+    lag('', 'Lag of the event loop when last measured, at most a second ago.', 'loopLagMs'),
+    ...LAGS.map(([name, help, cell]) =>
+      lag(`${name}_`, `${help} of a timer in the last 10 to 20 seconds.`, cell),
+    ),
+  ];
+}
 
 const HEAPS: readonly (readonly [name: string, help: string, value: keyof ThreadHeap])[] = [
   ['heap_size_total_bytes', 'Allocated size of the JavaScript heap.', 'heapTotalBytes'],
@@ -458,7 +452,7 @@ function nodeFamilies(threads: readonly ThreadMeter[]): Family[] {
   const version = { version: process.version, major, minor, patch };
   const { cpuUsage, memoryUsage } = process;
   return [
-    ...OF_THREADS.map(([name, help, cell]) => gauge(`nodejs_${name}`, help, () => perThread(threads, cell))),
+    ...lagFamilies(threads),
     ...HEAPS.map(([name, help, value]) => gauge(`nodejs_${name}`, help, () => heapPerThread(threads, value))),
     counter(
       'process_cpu_user_seconds_total',

@@ -24,7 +24,7 @@ import type { LoadOutcome } from '../refresh/keeper.js';
 import { Exposition, type Observed } from './exposition.js';
 import type { AdminPlan, AdminToken } from './plan-admin.js';
 
-export interface AdminTimetable extends ViewSource {
+export interface AdminTimetable extends ViewSource, Pick<Observed, 'activity'> {
   refresh(options: { readonly force: boolean }): Promise<LoadOutcome>;
 }
 

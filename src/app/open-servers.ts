@@ -17,7 +17,6 @@ import { openServing } from './open-serving.js';
 import { planAdmin } from './plan-admin.js';
 import { issuerOfPlan } from './server-plan.js';
 import { type Serving, type ServingCondition, type ServingSettings, threadsOf } from './serving.js';
-import { Activity, type Announcer } from './timetable-events.js';
 
 /** Options for closing a server. */
 export interface CloseOptions {
@@ -45,7 +44,7 @@ export interface TimetableServer extends AsyncDisposable {
 
 export interface ServedTimetable {
   readonly present: Present;
-  readonly timetable: AdminTimetable & Announcer;
+  readonly timetable: AdminTimetable;
   readonly limits: Pick<ServingSettings, 'staleMsMax' | 'cacheBytesMax'>;
   /** How requests are read, once the timetable file was read. */
   readonly reading: () => Reading;
@@ -60,15 +59,12 @@ export interface ServedTimetable {
 export class OpenServers implements Receiver {
   readonly #timetable: ServedTimetable;
   readonly #receivers = new Set<Receiver>();
-  readonly #activity = new Activity();
   /** Functions that close one server each. The server's admin listener stays open until `until` has settled. */
   readonly #closers = new Set<(until: Promise<unknown>) => Promise<void>>();
   #closed = false;
 
   constructor(timetable: ServedTimetable) {
     this.#timetable = timetable;
-    // The counts listen to the timetable from the start, so that loads before the first server are counted, too.
-    this.#activity.listen(timetable.timetable);
   }
 
   publish(published: PublishedImage): void {
@@ -142,7 +138,7 @@ export class OpenServers implements Receiver {
           ...adminPlan.listener,
           timetable,
           files,
-          activity: this.#activity,
+          activity: timetable.activity,
           losses: () => losses,
           unreadyReasons: () => unreadyReasons(timetable, serving, isClosing),
           serving,

@@ -14,7 +14,6 @@ import { FailureLog, FrequentLine, logTimetable } from './load-log.js';
 import type { Admin } from './open-admin.js';
 import { planAdmin } from './plan-admin.js';
 import { KeptTimetable } from './timetable.js';
-import { Activity } from './timetable-events.js';
 
 /** A publisher at work. */
 export interface Publishing extends AsyncDisposable {
@@ -59,8 +58,6 @@ export async function publishTimetable(
   const files = new KeptFiles();
   const own = files.keep([...[signer.file ?? []].flat(), ...(plan?.files ?? [])], logFiles(log));
   const kept = new KeptTimetable(options, loader, { files, publisher });
-  const activity = new Activity();
-  activity.listen(kept);
   if (log !== undefined) {
     const { gate, refreshSeconds } = keepingOf(options);
     const loads = { rejectPercentMax: gate?.rejectPercentMax ?? 100, isRegular: refreshSeconds > 0 };
@@ -80,7 +77,7 @@ export async function publishTimetable(
         ...plan.listener,
         timetable: kept,
         files,
-        activity,
+        activity: kept.activity,
         losses: () => 0,
         // A standby is ready, too.
         unreadyReasons: () => [

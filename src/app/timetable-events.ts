@@ -118,11 +118,6 @@ export class Listeners<Events extends { readonly [Name in keyof Events]: readonl
   }
 }
 
-export interface Announcer {
-  on(name: 'loaded', listener: (event: { readonly result: LoadResult }) => void): unknown;
-  on(name: 'refused', listener: (event: { readonly refusal: Refusal }) => void): unknown;
-}
-
 /** Counts loads and refusals since the timetable was opened. */
 export class Activity {
   readonly loads: Record<LoadResult, number> = { published: 0, unchanged: 0, refused: 0, failed: 0 };
@@ -132,9 +127,4 @@ export class Activity {
     rejected: 0,
     memory: 0,
   };
-
-  listen(timetable: Announcer): void {
-    timetable.on('loaded', ({ result }) => this.loads[result]++);
-    timetable.on('refused', ({ refusal }) => this.refusals[refusal.code]++);
-  }
 }

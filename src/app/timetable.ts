@@ -63,6 +63,7 @@ import type {
   ScheduleQuery,
 } from './query-types.js';
 import {
+  Activity,
   checkEventName,
   Listeners,
   type TimetableEvents,
@@ -95,6 +96,7 @@ const ROOMS_NOT_ANNOUNCED = 'rooms are not announced: give them to the replicas 
 /** Exported for publishers, and for tests, which give a loader that starts no threads. */
 export class KeptTimetable implements Timetable {
   readonly ready: Promise<SnapshotSummary>;
+  readonly activity: Activity = new Activity();
   #reading: Reading;
   readonly #cacheBytesMax: number;
   readonly #keeper: Keeper;
@@ -158,8 +160,14 @@ export class KeptTimetable implements Timetable {
         renumbered: (sequence) => {
           if (sequence !== this.#present.published?.sequence) this.#showAgain({ sequence });
         },
-        refused: (refusal, summary) => this.#listeners.tell('refused', { refusal, summary }),
-        ended: (result, durationMs) => this.#listeners.tell('loaded', { result, durationMs }),
+        refused: (refusal, summary) => {
+          this.activity.refusals[refusal.code]++;
+          this.#listeners.tell('refused', { refusal, summary });
+        },
+        ended: (result, durationMs) => {
+          this.activity.loads[result]++;
+          this.#listeners.tell('loaded', { result, durationMs });
+        },
         partChanged: (part) => this.#listeners.tell('part', part),
         failed: (error) => this.#listeners.tell('error', error),
         changed: (state) => this.#become({ name, ...state }),
