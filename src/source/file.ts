@@ -1,6 +1,7 @@
 import { type BigIntStats, closeSync, createReadStream, fstatSync, openSync, type StatsBase } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { Socket } from 'node:net';
+import { resolve } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
@@ -37,6 +38,7 @@ export function fileSource(path: string, limits: FileLimits = {}): Source {
   if (path === '-') return { name: STANDARD_INPUT, readOnce: true, load: loadStandardInput };
   return renewedDaily({
     name: path,
+    id: `file ${resolve(path)}`,
     async load(sink, options = {}) {
       options.signal?.throwIfAborted();
       const pipe = limits.isPipe === false ? null : await openPipe(path);

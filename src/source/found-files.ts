@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { cannotRead, LecternError, optionInvalid } from '../base/errors.js';
 import { onFirstUse } from '../base/files/load-on-use.js';
 import { FILE_IDLE_MS_MAX, FOUND_FILES_MAX, FOUND_FOLDERS_MAX } from '../base/limits.js';
@@ -34,7 +34,7 @@ export function foundFiles(spec: FolderSpec | GlobSpec): Source {
     throw optionInvalid(`a source of the kind ${spec.kind} has no ${what}`);
   }
   const { idleMsMax = FILE_IDLE_MS_MAX, totalMsMax } = spec;
-  return partsSource(name, async () => {
+  return partsSource(name, `${spec.kind} ${resolve(name)}`, async () => {
     // A network file system may never answer.
     const { paths, skipped } = await inTime(findFiles(spec), idleMsMax, () =>
       cannotRead(name, `its files were not found within ${idleMsMax / 1000} s`),

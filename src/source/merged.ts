@@ -30,6 +30,7 @@ import { LoadNotes } from './load-notes.js';
 import {
   type FoundParts,
   formatOf,
+  idOf,
   type LoadOptions,
   type LoadSummary,
   type PartFailure,
@@ -53,7 +54,7 @@ export function mergedSource(sources: readonly Source[]): Source {
   const names = labelsOf(sources);
   const rest = names.length - NAMES_SHOWN;
   const shown = rest > 1 ? [...names.slice(0, NAMES_SHOWN), `${rest} more`] : names;
-  return partsSource(shown.join(' + '), async (signal) => {
+  return partsSource(shown.join(' + '), JSON.stringify(sources.map(idOf)), async (signal) => {
     const found = await Promise.all(
       sources.map((source) => source.find?.(signal) ?? { sources: [source], skipped: 0 }),
     );
@@ -70,9 +71,10 @@ export function mergedSource(sources: readonly Source[]): Source {
  * first, and the snapshot keeps the first record of an id. A part that reports no change keeps its copy and is not
  * read again. The version of the source covers the list of parts with their versions.
  */
-export function partsSource(name: string, find: NonNullable<Source['find']>): Source {
+export function partsSource(name: string, id: string, find: NonNullable<Source['find']>): Source {
   return {
     name,
+    id,
     find,
     async load(sink, options = {}) {
       options.signal?.throwIfAborted();
@@ -110,7 +112,7 @@ class PartsLoad {
     const labels = labelsOf(sources);
     const ids = new Map<string, number>();
     this.#parts = sources.map((source, n) => {
-      const id = source.id ?? source.name;
+      const id = idOf(source);
       const before = ids.get(id) ?? 0;
       ids.set(id, before + 1);
       return { source, name: labels[n] as string, id: before === 0 ? id : `${id} again ${before}` };

@@ -205,6 +205,10 @@ export interface Source {
   load(sink: RowSink, options?: LoadOptions): Promise<LoadSummary | 'not-modified'>;
 }
 
+export function idOf({ id, name }: Source): string {
+  return id ?? name;
+}
+
 export interface FoundParts {
   readonly sources: readonly Source[];
   readonly skipped: number;

@@ -15,20 +15,14 @@ import { overlaid, type ReadRules } from '../base/model/read-rules.js';
 import { quoteEscaped } from '../base/model/text.js';
 import { type FileLimits, fileSource } from './file.js';
 import { type FolderSpec, findFiles, foundFiles, type GlobSpec, isGlob, startOf } from './found-files.js';
-import { type AskSecretHeaders, addressDigest, parseAddress } from './http/call.js';
+import { type AskSecretHeaders, parseAddress } from './http/call.js';
 import { type ClientCredentials, headersByOrigin } from './http/credentials.js';
 import { type HttpSpec, httpSource } from './http.js';
 import type { RecordSource, RecordWatch } from './memory-source.js';
 import { mergedSource } from './merged.js';
 import { postgresSource } from './postgres/postgres.js';
-import {
-  checkPostgresSpec,
-  isPostgresAddress,
-  type PostgresOptions,
-  type PostgresSpec,
-  postgresId,
-} from './postgres/postgres-address.js';
-import type { Source } from './source.js';
+import { isPostgresAddress, type PostgresOptions, type PostgresSpec } from './postgres/postgres-address.js';
+import { idOf, type Source } from './source.js';
 
 /** A source as plain data, which can cross threads. Header values may be secrets. */
 export type SourceSpec = (FileSpec | FolderSpec | GlobSpec | HttpSpec | PostgresSpec | MergedSpec) & OwnRules;
@@ -118,25 +112,7 @@ function askOf(spec: HttpSpec, ask: AskSecretHeadersOf | undefined): AskSecretHe
  * embedding program is identified by its name alone.
  */
 export function sourceDigest(source: SourceSpec | RecordSource, name: string): string {
-  const parts = 'load' in source ? [`records ${name}`] : partsOf(source);
-  return shortDigest(JSON.stringify(parts));
-}
-
-function partsOf(spec: SourceSpec): readonly string[] {
-  switch (spec.kind) {
-    case 'file':
-      return [spec.path === '-' ? 'standard input' : `file ${resolve(spec.path)}`];
-    case 'folder':
-      return [`folder ${resolve(spec.path)}`];
-    case 'glob':
-      return [`glob ${resolve(spec.pattern)}`];
-    case 'http':
-      return [`address ${addressDigest(parseAddress(spec.url))}`];
-    case 'postgres':
-      return [postgresId(checkPostgresSpec(spec), spec)];
-    case 'merged':
-      return spec.specs.flatMap(partsOf);
-  }
+  return shortDigest('load' in source ? `records ${name}` : idOf(sourceOfSpec(source)));
 }
 
 export interface SourceArgumentOptions extends Pick<OwnRules, 'lecturerIds'> {
@@ -242,7 +218,7 @@ export function withOwnRules(source: Source, own: OwnRules): Source {
   const { find } = source;
   return {
     ...source,
-    id: source.id ?? source.name,
+    id: idOf(source),
     name,
     rules: { ...source.rules, ...rules },
     refreshMs: refreshSeconds === undefined ? source.refreshMs : refreshSeconds * 1000,
