@@ -16,6 +16,7 @@ import {
   INSTANT_MS_MIN,
   parseInstant,
 } from '../../base/model/time.js';
+import type { ZoneClock } from '../../base/model/zone.js';
 import type { FieldTable } from '../field-map.js';
 import { type FormatReader, malformed } from '../formats/reader.js';
 import {
@@ -30,7 +31,6 @@ import { type FoundLine, LineScanner, readContentLine, unescapeText } from './co
 import { EventOutput, type OutsideSpan } from './event-output.js';
 import {
   CalendarScope,
-  type CalendarZone,
   isFault,
   type Observance,
   timingOf,
@@ -59,7 +59,7 @@ export class CalendarReader implements FormatReader {
   readonly #kept: KeptEvents = new KeptEvents();
   readonly #steps: Steps;
   readonly #rules: ReadRules;
-  readonly #givenZone: CalendarZone | null;
+  readonly #givenZone: ZoneClock | null;
   /** Names of the components that are open. */
   readonly #open: string[] = [];
   #calendars = 0;
