@@ -1,10 +1,30 @@
 /** A clash: what is needed more than once, and the lessons that need it, beside each other. */
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Clash } from '../clash.js';
 import { colourOf } from '../data.js';
 import { aboutOf, Icon } from '../parts.js';
 import { say, sayTimes } from '../speak.js';
 import { titleOf } from './body.js';
+
+/** As many as a person looks through; thousands would stop the page. */
+const MORE = 200;
+const SIDES_AT_FIRST = 12;
+
+/** The first of a long list, and a button that shows more of it. */
+export function useFirst<T>(
+  list: readonly T[],
+  atFirst: number,
+): { readonly first: readonly T[]; readonly more: JSX.Element | null } {
+  const [count, setCount] = useState(atFirst);
+  const n = Math.min(MORE, list.length - count);
+  const more = (
+    <button type="button" class="button small" onClick={() => setCount(count + MORE)}>
+      {say('showMore', { n })}
+    </button>
+  );
+  return { first: list.slice(0, count), more: n > 0 ? more : null };
+}
 
 export function clashReason({ by, name, lessons }: Clash): string {
   const n = lessons.length;
@@ -21,6 +41,7 @@ export function ClashSides({
   readonly clash: Clash;
   readonly own?: readonly string[];
 }): JSX.Element {
+  const { first, more } = useFirst(clash.lessons, SIDES_AT_FIRST);
   return (
     <div class="clash">
       <p class="clash-reason">
@@ -30,7 +51,7 @@ export function ClashSides({
         </span>
       </p>
       <ul class="sides">
-        {clash.lessons.map((lesson) => (
+        {first.map((lesson) => (
           <li
             key={lesson.id}
             class="side"
@@ -49,6 +70,7 @@ export function ClashSides({
           </li>
         ))}
       </ul>
+      {more}
     </div>
   );
 }

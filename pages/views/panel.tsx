@@ -11,10 +11,12 @@ import { address, go, open, zone } from '../store.js';
 import { choose, lecturerOf } from '../targets.js';
 import { wallTime } from '../time.js';
 import { LessonLine, titleOf } from './body.js';
-import { ClashSides } from './clash-sides.js';
+import { ClashSides, useFirst } from './clash-sides.js';
 
 /** Read with the panel: a part of its own would make more of the first view. */
 export { goToNearest, readLater } from './later.js';
+
+const NAMES_AT_FIRST = 100;
 
 interface Props {
   readonly lesson: Lesson;
@@ -91,6 +93,7 @@ function Fact({
   readonly list: readonly Named[];
   readonly isFeed: boolean;
 }): JSX.Element | null {
+  const { first, more } = useFirst(list, NAMES_AT_FIRST);
   if (list.length === 0) return null;
   return (
     <div>
@@ -98,11 +101,12 @@ function Fact({
         <Icon name={icon} /> {label}
       </dt>
       <dd>
-        {list.map((named) => (
+        {first.map((named) => (
           <span class="fact" key={`${named.id} ${named.name}`}>
             {isFeed ? <bdi>{named.name}</bdi> : <FactLinks kind={icon as Target['kind']} named={named} />}
           </span>
         ))}
+        {more}
       </dd>
     </div>
   );

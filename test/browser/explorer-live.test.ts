@@ -9,7 +9,7 @@ import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { EVENTS, serve, setUp } from '../http/harness.js';
 import { PublishedViews } from '../http/live-views.js';
 import { axeFindings } from './axe.js';
-import { BUILT_PAGES, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+import { BUILT_PAGES, counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
 
 const HOUR_MS = 3_600_000;
 /** A Monday. */
@@ -98,6 +98,61 @@ if (NO_BROWSER !== null) {
         await page.close();
       });
     }
+
+    await t.test('40,000 groups, and a lesson of 5,000: each is found, and nothing freezes', async (t) => {
+      const [room, course] = ['00000000-0000-4000-8100-000000000001', '00000000-0000-4000-8200-000000000001'];
+      const together = { title: 'Together', roomId: room, courseId: course };
+      views.publishEvents([
+        ...Array.from({ length: 40_000 }, (_, n) => {
+          const from = (8 + (n % 10) + 24 * (n % 5)) * HOUR_MS;
+          const roomId = `00000000-0000-4000-8300-${String(n % 200).padStart(12, '0')}`;
+          return lesson(10_000 + n, from, from + HOUR_MS, { studyGroup: `Group ${n}`, roomId });
+        }),
+        ...Array.from({ length: 5_000 }, (_, n) =>
+          lesson(100_000 + n, 19 * HOUR_MS, 20 * HOUR_MS, { ...together, studyGroup: `Group ${n}` }),
+        ),
+      ]);
+      const { page, errors } = await open(browser, `${view}?of=room:${room}&date=2026-10-05`);
+      const session = await browser.newCDPSession(page);
+      await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+      const seconds = async (): Promise<number> => {
+        const { metrics } = await session.send('Performance.getMetrics');
+        return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN;
+      };
+      const elements = (): Promise<number> =>
+        page.evaluate('document.querySelectorAll("*").length') as Promise<number>;
+      await page.locator('.lesson', { hasText: 'Together' }).click();
+      const names = page.locator('.panel .fact', { hasText: 'Group' });
+      await names.first().waitFor();
+      t.equal(await names.count(), 100);
+      t.ok((await elements()) < 3000, 'the panel shows the first of them');
+      await page.locator('.panel .button', { hasText: 'Show 200 more' }).click();
+      await counted(names, 300);
+      await page.keyboard.press('Escape');
+      for (const n of [0, 23_456, 39_999]) {
+        await page.keyboard.press('/');
+        await page.keyboard.type(`Group ${n}`);
+        await page.locator('.found li .found-name').getByText(`Group ${n}`, { exact: true }).waitFor();
+        await page.keyboard.press('Enter');
+        await page.locator('h1').getByText(`Group ${n}`, { exact: true }).waitFor();
+        await page.locator('.lesson', { hasText: `Lesson ${10_000 + n}` }).waitFor();
+      }
+      // Of the processor, since the page was loaded.
+      const found = await seconds();
+      t.ok(found < 8, `${found} s`);
+      for (const search of ['?view=clashes', '?view=free&date=2026-10-05', '?view=usage&date=2026-10-05']) {
+        await page.goto(`${view}${search}`);
+        await page.locator('[aria-busy="false"]').first().waitFor();
+        const [drawn, used] = [await elements(), await seconds()];
+        t.ok(drawn < 25_000 && used < 8, `${search}: ${drawn} elements, ${used} s`);
+        t.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true, search);
+      }
+      await page.goto(`${view}?of=room:00000000-0000-4000-8300-000000000003&date=2026-10-05`);
+      await page.locator('.block').first().waitFor();
+      t.same(await overlaps(page), []);
+      t.same(errors, []);
+      await page.close();
+    });
 
     await t.test('a change appears by itself; the focus and the place stay', async (t) => {
       views.publishEvents(HOSTILE.slice(0, 4));
