@@ -8,6 +8,7 @@ import {
   RECORD_BYTES_MAX,
 } from '../../base/limits.js';
 import type { ExpansionWindow } from '../../base/model/expansion.js';
+import { OWN_CALENDAR } from '../../base/model/own-calendar.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import {
   DAY_MS,
@@ -158,6 +159,7 @@ export class CalendarReader implements FormatReader {
     } else if (line.name === 'X-WR-CALNAME') scope.name = text;
     else if (line.name === 'NAME') scope.name ??= text;
     else if (line.name === 'X-WR-TIMEZONE') scope.ownZone = zoneOfName(text);
+    else if (line.name === 'PRODID') scope.isOwn = text.trim() === OWN_CALENDAR;
     else if (line.name === 'METHOD') scope.isCancelling = text.trim().toUpperCase() === 'CANCEL';
   }
 
@@ -238,6 +240,10 @@ export class CalendarReader implements FormatReader {
     const event = lines.end();
     if (isFault(event)) {
       this.#output.reject(lines, event);
+      return;
+    }
+    if (this.#scope.isOwn && lines.records.length > 0) {
+      this.#output.giveRecords(event, lines.records);
       return;
     }
     const uid = uidOf(event);
