@@ -73,8 +73,11 @@ export async function inspect(
   const onParts = (report: PartsReport): void => {
     found = report;
   };
-  const guessing = { ...named.rules, header: named.rules.header ?? 'guess' } as const;
-  const guess = await loadGuessing(guessing, (given) => loadImage(opened, given, { ...options, onParts }));
+  const load = (given: ReadRules) => loadImage(opened, given, { ...options, onParts });
+  // A timetable file says how it is read: what `serve` refuses is refused here, too.
+  const guess = named.isOfFile
+    ? await loadBy(named.rules, load)
+    : await loadGuessing({ ...named.rules, header: named.rules.header ?? 'guess' }, load);
   const { loaded, failure } = guess;
   const csv = loaded?.source.csv;
   const dialect = csv === undefined ? {} : rulesOfDialect(csv, named.rules);
@@ -130,13 +133,21 @@ async function loadGuessing(
   rules: ReadRules,
   load: (rules: ReadRules) => Promise<LoadedImage>,
 ): Promise<GuessedLoad> {
+  const guess = await loadBy(rules, load);
+  const { message = '' } = (guess.failure ?? {}) as Partial<Error>;
+  const [, encoding] = /in a timetable file, give encoding: ([\w-]+)/.exec(message) ?? [];
+  if (encoding === undefined || encoding === rules.encoding) return guess;
+  return loadGuessing({ ...rules, encoding }, load);
+}
+
+async function loadBy(
+  rules: ReadRules,
+  load: (rules: ReadRules) => Promise<LoadedImage>,
+): Promise<GuessedLoad> {
   try {
     return { loaded: await load(rules), failure: null, rules };
   } catch (failure) {
-    const [, encoding] =
-      /in a timetable file, give encoding: ([\w-]+)/.exec((failure as Error).message) ?? [];
-    if (encoding === undefined || encoding === rules.encoding) return { loaded: null, failure, rules };
-    return loadGuessing({ ...rules, encoding }, load);
+    return { loaded: null, failure, rules };
   }
 }
 

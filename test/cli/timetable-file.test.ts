@@ -68,6 +68,25 @@ test('inspect, export and explain read a timetable file', async (t) => {
   assertOneLine(t, two, 2, /a timetable file is the only source; expected the other sources in it/, 'two');
 });
 
+test('inspect refuses what the other commands refuse in a timetable file', async (t) => {
+  const good = 'Datum;Von;Bis;Fach;Raum\n05.10.2026;08:00;09:30;Algebra;A 101\n';
+  const folder = t.testdir({ 'timetable.yaml': FILE });
+  const path = join(folder, 'timetable.yaml');
+  for (const bytes of [
+    `Stundenplan Herbst\n\n${good}`,
+    Buffer.from(good.replace('Algebra', 'Übung'), 'latin1'),
+  ]) {
+    writeFileSync(join(folder, 'german.csv'), bytes);
+    const [inspected, exported] = [
+      await runHere(t, ['inspect', path]),
+      await runHere(t, ['export', path, '-f', 'csv']),
+    ];
+    t.same([inspected.code, exported.code], [1, 1]);
+    t.match(exported.stderr, /^error: /);
+    t.ok(inspected.stderr.includes(exported.stderr), exported.stderr);
+  }
+});
+
 test('serve takes a timetable file, and says in /health which source fails', async (t) => {
   const folder = t.testdir({
     'timetable.yaml': `${FILE}  - from: other.csv\n    name: Other\n`,
