@@ -23,7 +23,7 @@ export const viewsOf = (group: string): readonly string[] => [
 
 /** One line for each finding. */
 export async function axeFindings(page: Page): Promise<string[]> {
-  await page.evaluate(SOURCE);
+  if (await page.evaluate('window.axe === undefined')) await page.evaluate(SOURCE);
   return (await page.evaluate(`axe.run(document, ${OPTIONS}).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ html, any, all }) =>
       id + ': ' + html.slice(0, 160) + ' ' + [...any, ...all].map(({ message }) => message).join(' '))))`)) as string[];

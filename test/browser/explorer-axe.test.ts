@@ -1,0 +1,50 @@
+/** Accessibility of each view: at three widths, in light and dark, from left to right and from right to left, on screens and paper. */
+import { fileURLToPath } from 'node:url';
+import { test } from 'tap';
+import { startService } from '../../src/app/service.js';
+import { axeFindings, viewsOf } from './axe.js';
+import { NO_BROWSER, newPage, openBrowser } from './chromium.js';
+
+const fixture = (name: string): string => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
+const WIDTHS = [360, 768, 1920];
+const SCHEMES = ['light', 'dark'] as const;
+/** From left to right, and from right to left. */
+const LANGUAGES = ['de', 'he'];
+
+test('axe finds nothing in any view', { skip: NO_BROWSER ?? false }, async (t) => {
+  const service = await startService({
+    source: fixture('demo.ndjson.gz'),
+    rooms: fixture('demo-rooms.ndjson'),
+    dev: true,
+    port: 0,
+  });
+  t.teardown(() => service.close());
+  await service.ready;
+  const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });
+  for (const language of LANGUAGES) {
+    for (const search of viewsOf('ÉCO-3A')) {
+      await t.test(`${search} in ${language}`, async (t) => {
+        const { page, errors } = await newPage(browser);
+        await page.clock.setFixedTime(Date.UTC(2026, 9, 7, 9, 40));
+        await page.goto(`${service.baseUrl}/view${search}&lang=${language}`);
+        await page.locator('[aria-busy="false"]').first().waitFor();
+        t.equal(await page.evaluate('document.documentElement.dir'), language === 'he' ? 'rtl' : 'ltr');
+        for (const width of WIDTHS) {
+          await page.setViewportSize({ width, height: 900 });
+          for (const colorScheme of SCHEMES) {
+            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+            t.same(await axeFindings(page), [], `${width} px, ${colorScheme}`);
+          }
+          const isWide = await page.evaluate('document.documentElement.scrollWidth > innerWidth');
+          t.notOk(isWide, `no sideways scrolling at ${width} px`);
+        }
+        // Paper has one width and one scheme.
+        await page.setViewportSize({ width: 768, height: 900 });
+        await page.emulateMedia({ media: 'print' });
+        t.same(await axeFindings(page), [], 'on paper');
+        t.same(errors, []);
+        await page.close();
+      });
+    }
+  }
+});
