@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { BrowserContext, Page } from 'playwright-core';
-import { test } from 'tap';
+import { type Test, test } from 'tap';
 import { PresentAccess } from '../../src/auth/access.js';
 import type { NormalisedEvent } from '../../src/base/model/event.js';
 import { HttpServer } from '../../src/http/server/server.js';
@@ -162,7 +162,7 @@ if (NO_BROWSER !== null) {
     });
 
     await t.test('a script that comes between a click and the next frame is shown', async (t) => {
-      const { page, runUntil, hold } = await openStopped(browser);
+      const { page, runUntil, hold } = await openStopped(t);
       const panel = scriptWith('panel-when');
       const script = await hold(({ pathname }) => pathname.endsWith(panel));
       await page.goto(`${view}?of=group:A&date=2026-10-05#token=${tokenOf()}`);
@@ -178,7 +178,7 @@ if (NO_BROWSER !== null) {
     });
 
     await t.test('an answer that comes between a click and the next frame is shown', async (t) => {
-      const { page, runUntil, hold } = await openStopped(browser);
+      const { page, runUntil, hold } = await openStopped(t);
       const answer = await hold(
         ({ pathname, searchParams }) =>
           pathname.endsWith('/schedule') && (searchParams.get('startTime') ?? '').startsWith('2026-10-12'),
@@ -389,10 +389,10 @@ async function open(browser: BrowserContext, address: string, selector: string):
 }
 
 /** A page whose frames and timers wait for `runUntil` and the clock's runFor; the network does not. */
-async function openStopped(browser: BrowserContext) {
+async function openStopped(t: Test) {
+  // A clock stops all pages of a browser. A service worker would have the scripts.
+  const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC', serviceWorkers: 'block' });
   const { page } = await newPage(browser);
-  // The service worker would have the scripts.
-  await page.addInitScript('delete Navigator.prototype.serviceWorker');
   await page.clock.install({ time: MONDAY_MS - HOUR_MS });
   await page.clock.pauseAt(MONDAY_MS);
   return {
