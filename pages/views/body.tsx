@@ -48,12 +48,9 @@ export function Body(props: BodyProps): JSX.Element {
   const hasPanel = block !== null || opened !== undefined;
   // An attribute, because :has() would make every change of the page dearer.
   useLayoutEffect(() => {
-    const { dataset } = document.body;
-    if (hasPanel) dataset.panel = shown.length > 1 ? 'beside' : '';
-    return () => {
-      delete dataset.panel;
-    };
-  }, [hasPanel, shown.length]);
+    document.body.toggleAttribute('data-panel', hasPanel);
+    return () => document.body.removeAttribute('data-panel');
+  }, [hasPanel]);
   return (
     <div
       class="body"
@@ -63,7 +60,7 @@ export function Body(props: BodyProps): JSX.Element {
     >
       <div class="above">
         <NowAndNext key={`${shown[0]?.key} ${from} ${days}`} {...props} />
-        {!isNarrow.value && <Kinds shown={shown} />}
+        <Kinds shown={shown} />
       </div>
       {isEmpty && !isLoading && (
         <div class="notice empty">
@@ -85,7 +82,6 @@ export function Body(props: BodyProps): JSX.Element {
       ) : (
         <Days {...props} isFolded={isNarrow.value && !isPrinting.value} onBlock={setBlock} />
       )}
-      {isNarrow.value && <Kinds shown={shown} />}
       {block !== null && opened === undefined && (
         <BlockPanel lessons={block} onClose={() => setBlock(null)} />
       )}

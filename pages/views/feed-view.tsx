@@ -9,7 +9,7 @@ import { say } from '../speak.js';
 import { address, go, rangeOf, shownDate, windowOf, zone } from '../store.js';
 import { wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
-import { Frame } from './toolbar.js';
+import { DateBar, TakeButton, ViewSwitch } from './toolbar.js';
 
 const TakeFeed = lazy('take-feed', () => import('./take-feed.js').then((view) => view.TakeFeed));
 
@@ -43,15 +43,19 @@ export function FeedView({ feed }: { readonly feed: Feed }): JSX.Element {
   document.title = `${name} · ${say('appName')}`;
   return (
     <>
-      <Frame
-        title={
+      <div class="toolbar">
+        <h1 class="whose">
           <span class="whose-one">
             <Icon name="me" />
             <bdi>{name}</bdi>
           </span>
-        }
-        take={<TakeFeed feed={feed} />}
-      />
+        </h1>
+        <TakeButton>
+          <TakeFeed feed={feed} />
+        </TakeButton>
+        <DateBar />
+        <ViewSwitch />
+      </div>
       <Body
         shown={[shown]}
         from={from}

@@ -1,4 +1,3 @@
-import { OWN_CALENDAR, OWN_RECORD } from '../base/model/own-calendar.js';
 import { compareCodePoints } from '../base/model/text.js';
 import type { CodeColumn } from '../base/structures/posting-lists.js';
 import type { Rows } from '../snapshot/rows.js';
@@ -65,8 +64,6 @@ function octetsOfCode(code: number): number {
 interface EventNames {
   readonly roomName: NameAt;
   readonly courseName: NameAt;
-  /** The members of an event as JSON besides its row; null in feeds, which records would make twice as long. */
-  readonly more: ((ordinal: number) => string) | null;
 }
 
 /** What a VEVENT has besides its rows. */
@@ -83,7 +80,7 @@ const CLOSING = Buffer.from('END:VCALENDAR\r\n');
 
 /** The lines before the first event. @param more additional lines, such as the name of a feed */
 function calendarOpening(more = ''): Buffer {
-  return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:${OWN_CALENDAR}\r\n${more}`);
+  return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Lectern//Lectern//EN\r\n${more}`);
 }
 
 /** How often calendar programs should fetch the feed. Few comply. */
@@ -108,13 +105,12 @@ const OPENING = calendarOpening();
  *
  * @param marksClashes whether events in a conflict have an additional category
  */
-export function calendarForm(snapshot: Snapshot, marksClashes: boolean, isFeed: boolean): RowListForm {
+export function calendarForm(snapshot: Snapshot, marksClashes: boolean): RowListForm {
   const { merged, modified } = snapshot;
   const isClash = (ordinal: number): boolean =>
     marksClashes && merged.membershipCount(ordinal, ordinal + 1) > 0;
-  const [roomName, courseName] = [namesAt(snapshot, 'roomId'), namesAt(snapshot, 'courseId')];
-  const names = { roomName, courseName, more: isFeed ? null : membersOf(snapshot, { roomName, courseName }) };
-  const number = (isFeed ? 7 : 4) + (marksClashes ? 1 : 0);
+  const names = { roomName: namesAt(snapshot, 'roomId'), courseName: namesAt(snapshot, 'courseId') };
+  const number = marksClashes ? 5 : 4;
   const layout: ListLayout = {
     number,
     isOfSnapshot: true,
@@ -126,25 +122,6 @@ export function calendarForm(snapshot: Snapshot, marksClashes: boolean, isFeed: 
     ...(snapshot.lessons.codes.length === 0 ? {} : { among: lessonJoiner(number, snapshot, names, isClash) }),
   };
   return { opening: OPENING, closing: CLOSING, openingOf: feedOpening, layout };
-}
-
-/** The names of an event's room, course and group, and its lesson, as JSON. */
-function membersOf(
-  snapshot: Snapshot,
-  names: Pick<EventNames, 'roomName' | 'courseName'>,
-): NonNullable<EventNames['more']> {
-  const members = [
-    ...Object.entries({ ...names, groupName: namesAt(snapshot, 'groupId') }),
-    ['lessonId', (ordinal: number) => snapshot.lessonOf(ordinal)] as const,
-  ];
-  return (ordinal) => {
-    let text = '';
-    for (const [name, at] of members) {
-      const value = at(ordinal);
-      if (value !== null) text += `,"${name}":${JSON.stringify(value)}`;
-    }
-    return text;
-  };
 }
 
 /** Joins the rows of each lesson: one VEVENT, at that of the first, has their rooms, lecturers and groups. */
@@ -181,12 +158,8 @@ function lessonJoiner(
         const event = { uid, names, modifiedS, isClash: members.some(isClash) };
         if (members.length === 1) return writeEvent(rows, ordinal, event, target, offset);
         const text = lessonText(rows, members, event);
-        let bytesMax = Buffer.byteLength(text) + CLOSE.length;
-        for (const each of members) bytesMax += recordBytesMax(rows, each, names);
-        if (bytesMax > target.length - offset) return NO_ROOM;
-        let to = offset + target.write(text, offset, 'utf8');
-        for (const each of members) to = writeRecord(rows, each, names, target, to);
-        return put(CLOSE, target, to);
+        if (Buffer.byteLength(text) > target.length - offset) return NO_ROOM;
+        return offset + target.write(text, offset, 'utf8');
       },
     };
   };
@@ -242,7 +215,6 @@ const SUMMARY = property('SUMMARY');
 const LOCATION = property('LOCATION');
 const DESCRIPTION = property('DESCRIPTION');
 const CATEGORIES = property('CATEGORIES');
-const RECORD = property(OWN_RECORD);
 
 const spans = new RowSpans();
 
@@ -251,7 +223,7 @@ function inOrder(texts: ReadonlySet<string>): string[] {
   return [...texts].filter((text) => text !== '').sort(compareCodePoints);
 }
 
-/** The VEVENT of a lesson up to its records. Title and times are those of the first row. */
+/** The VEVENT of a lesson. Title and times are those of the first row. */
 function lessonText(
   rows: Rows,
   members: Uint32Array,
@@ -288,7 +260,7 @@ function lessonText(
       ['CATEGORIES', categories.join(',')] as const,
     ].map(([name, value]) => (value === '' ? '' : contentLine(name, value))),
   ];
-  return `${BEGIN}${lines.join('')}`;
+  return `${BEGIN}${lines.join('')}${CLOSE}`;
 }
 
 /** `20240902T080000Z` */
@@ -313,8 +285,7 @@ function writeEvent(
   const bytesMax =
     FRAME_BYTES_MAX +
     (start[ordinal + 1]! - start[ordinal]!) * BYTES_PER_JSON_BYTE_MAX +
-    nameUnits * BYTES_PER_UNIT_MAX +
-    recordBytesMax(rows, ordinal, names);
+    nameUnits * BYTES_PER_UNIT_MAX;
   if (bytesMax > target.length - offset) return NO_ROOM;
   let to = put(BEGIN, target, offset);
   if (uid === null) to = writeText(rows, UID, ID, target, to);
@@ -331,80 +302,7 @@ function writeEvent(
   else to = writeText(rows, LOCATION, ROOM, target, to);
   to = writePeople(rows, target, to);
   to = writeCategories(rows, isClash, target, to);
-  to = writeRecord(rows, ordinal, names, target, to);
   return put(CLOSE, target, to);
-}
-
-function recordBytesMax({ start }: Rows, ordinal: number, { more }: EventNames): number {
-  if (more === null) return 0;
-  return (
-    FRAME_BYTES_MAX + (start[ordinal + 1]! - start[ordinal]!) * 3 + more(ordinal).length * BYTES_PER_UNIT_MAX
-  );
-}
-
-/** Writes the event as JSON, from which Lectern reads its own calendars without loss. */
-function writeRecord(
-  rows: Rows,
-  ordinal: number,
-  { more }: EventNames,
-  target: Buffer,
-  offset: number,
-): number {
-  if (more === null) return offset;
-  const { bytes, start } = rows;
-  const line = new FoldedLine(RECORD, target, offset);
-  // Without the brace and the comma at its end.
-  line.write(bytes, start[ordinal]!, start[ordinal + 1]! - 2);
-  const rest = Buffer.from(`${more(ordinal)}}`);
-  line.write(rest, 0, rest.length);
-  return put(LINE_END, target, line.at);
-}
-
-const FOLD = Buffer.from('\r\n ');
-/** DEL in JSON, which leaves it as it is, while content lines cannot have it. */
-const ESCAPED_DELETE = Buffer.from('\\u007f');
-
-/** Octets of a character by its first; 0 for the others. */
-const OCTETS: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < 0x80 ? 1 : byte < 0xc0 ? 0 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4,
-);
-const NEEDS_BACKSLASH: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
-  Number(',;\\'.includes(String.fromCharCode(byte))),
-);
-
-/** A line whose texts are written as bytes: contentLine would take six times as long. */
-class FoldedLine {
-  at: number;
-  #octets: number;
-  readonly #target: Buffer;
-
-  constructor({ bytes }: Property, target: Buffer, offset: number) {
-    this.#target = target;
-    this.at = put(bytes, target, offset);
-    this.#octets = bytes.length;
-  }
-
-  /** @param bytes UTF-8 of JSON */
-  write(bytes: Buffer, from: number, end: number): void {
-    for (let n = from; n < end; n++) {
-      const byte = bytes[n]!;
-      if (byte === 0x7f) this.write(ESCAPED_DELETE, 0, ESCAPED_DELETE.length);
-      else {
-        if (NEEDS_BACKSLASH[byte] === 1) this.#put(BACKSLASH);
-        this.#put(byte);
-      }
-    }
-  }
-
-  #put(byte: number): void {
-    const size = OCTETS[byte]!;
-    this.#octets += size;
-    if (this.#octets > LINE_OCTETS_MAX) {
-      this.at = put(FOLD, this.#target, this.at);
-      this.#octets = 1 + size;
-    }
-    this.#target[this.at++] = byte;
-  }
 }
 
 let lastS = 0;
@@ -472,7 +370,6 @@ function writeCategories(rows: Rows, isClash: boolean, target: Buffer, offset: n
 const DATE_DIGITS = [0, 1, 2, 3, 5, 6, 8, 9];
 const TIME_DIGITS = [11, 12, 14, 15, 17, 18];
 const SECOND_CHARACTERS = 'YYYY-MM-DDTHH:mm:ss'.length;
-const BACKSLASH = 0x5c;
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 

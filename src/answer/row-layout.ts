@@ -31,7 +31,7 @@ export type RowLayout = MeasuredLayout | ListLayout;
 
 export const NO_ROOM = -1;
 /** Layouts are numbered from 0. */
-export const LAYOUTS_MAX = 9;
+export const LAYOUTS_MAX = 8;
 
 let scratch: Buffer | null = null;
 

@@ -98,10 +98,10 @@ export function put(bytes: Buffer, target: Buffer, offset: number): number {
   return copyBytes(bytes, 0, bytes.length, target, offset);
 }
 
-/** The display name of an event's room, course or group, by ordinal; null if unknown. */
+/** The display name of an event's room or course, by ordinal; null if unknown. */
 export type NameAt = (ordinal: number) => string | null;
 
-export function namesAt(snapshot: Snapshot, field: 'roomId' | 'courseId' | 'groupId'): NameAt {
+export function namesAt(snapshot: Snapshot, field: 'roomId' | 'courseId'): NameAt {
   const { codes, dictionary } = snapshot.field(field);
   const known: (string | null | undefined)[] = [];
   return (ordinal) => {

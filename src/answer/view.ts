@@ -405,7 +405,7 @@ function queryOf({ filters, startMs, endMs }: Parameters, identities: Identities
 const FORMS: Readonly<
   Record<
     Exclude<AnyFormatName, 'json' | 'msgpack'>,
-    (snapshot: Snapshot, marksClashes: boolean, isFeed: boolean) => RowListForm
+    (snapshot: Snapshot, marksClashes: boolean) => RowListForm
   >
 > = { ndjson: () => NDJSON, csv: csvForm, ics: calendarForm, html: pageForm };
 
@@ -413,8 +413,8 @@ const FORMS: Readonly<
 class EventLists {
   readonly #snapshot: Snapshot;
   readonly #rowCache: RowCache;
-  /** By format name, and whether clashes are marked and the list is a feed. */
-  readonly #forms = new Map<string, RowListForm>();
+  /** Forms by format name: first the forms without marked clashes, then the forms with them. */
+  readonly #forms = [new Map<string, RowListForm>(), new Map<string, RowListForm>()] as const;
 
   constructor(snapshot: Snapshot, rowCache: RowCache) {
     this.#snapshot = snapshot;
@@ -456,18 +456,18 @@ class EventLists {
     const { rows } = this.#snapshot;
     if (format === 'json') return jsonRows(rows, page, this.#rowCache);
     if (format === 'msgpack') return messagePackRows(rows, page, this.#rowCache);
-    const form = this.#formOf(format, marksClashes, feed !== undefined);
+    const form = this.#formOf(format, marksClashes);
     const opening = feed === undefined ? undefined : form.openingOf?.(feed);
     const whole = opening === undefined ? form : { ...form, opening };
     return rowList(rows, page, whole, form.layout.among === undefined || isOfList ? this.#rowCache : null);
   }
 
-  #formOf(format: keyof typeof FORMS, marksClashes: boolean, isFeed: boolean): RowListForm {
-    const key = `${format} ${marksClashes} ${isFeed}`;
-    let form = this.#forms.get(key);
+  #formOf(format: keyof typeof FORMS, marksClashes: boolean): RowListForm {
+    const forms = this.#forms[marksClashes ? 1 : 0];
+    let form = forms.get(format);
     if (form === undefined) {
-      form = FORMS[format](this.#snapshot, marksClashes, isFeed);
-      this.#forms.set(key, form);
+      form = FORMS[format](this.#snapshot, marksClashes);
+      forms.set(format, form);
     }
     return form;
   }

@@ -30,7 +30,7 @@ export const ROOMS_FILE_BYTES_MAX: number = 16 * MIB;
 export const ROOM_TEXT_UNITS_MAX = 256;
 /** Faults of a rooms file that are listed. All faults are counted. */
 export const ROOM_FAULTS_MAX = 10;
-/** Time zones chosen by clients, kept per thread: 64 × (0.1 MB + 1,024 days and offsets × 60 bytes) = 14 MB. */
+/** Time zones chosen by clients, kept per thread: 64 × (0.1 MB + 1,024 offsets × 60 bytes) = 10 MB. */
 export const ZONES_KEPT_MAX = 64;
 export const ZONE_OFFSETS_KEPT_MAX = 1024;
 /** Characters of a time zone's name. The longest has 32. */

@@ -38,25 +38,22 @@ const NEVER_EMPTY = [...FIELDS.keys()].filter((slot) => FIELDS[slot]?.kind !== '
 const NO_BYTES = Buffer.alloc(0);
 const NO_VIEW = viewOf(NO_BYTES);
 
-/** The columns of a calendar that are fields. Times and `id` already have the service's form. */
-export const CALENDAR_COLUMNS: Readonly<Record<string, string>> = {
-  id: 'id',
-  time: 'DTSTART',
-  endTime: 'DTEND',
-  title: 'SUMMARY',
-  roomId: 'LOCATION',
-  // LOCATION, if the calendar is not Lectern's.
-  roomName: 'ROOM',
-  studyGroup: 'X-WR-CALNAME',
-  // ORGANIZER, or the first ATTENDEE if there is no ORGANIZER.
-  lecturer: 'PERSON',
-  type: 'CATEGORIES',
-  modified: 'LAST-MODIFIED',
-};
-
 /** The map for fields that the user's map lacks. */
 const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  icalendar: CALENDAR_COLUMNS,
+  // Times and `id` already have the service's form.
+  icalendar: {
+    id: 'id',
+    time: 'DTSTART',
+    endTime: 'DTEND',
+    title: 'SUMMARY',
+    roomId: 'LOCATION',
+    roomName: 'LOCATION',
+    studyGroup: 'X-WR-CALNAME',
+    // ORGANIZER, or the first ATTENDEE if there is no ORGANIZER.
+    lecturer: 'PERSON',
+    type: 'CATEGORIES',
+    modified: 'LAST-MODIFIED',
+  },
 };
 
 /** The fault of a field map, or null. */

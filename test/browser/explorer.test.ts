@@ -258,7 +258,7 @@ if (NO_BROWSER !== null) {
           await page.locator('.free-room strong').allInnerTexts(),
           wanted
             .sort((a, b) => a.capacity - b.capacity)
-            .slice(0, 12)
+            .slice(0, 24)
             .map(({ name }) => name),
           'the smallest that are large enough come first',
         );

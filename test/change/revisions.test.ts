@@ -206,8 +206,6 @@ const withoutNames = (event: NormalisedEvent): NormalisedEvent => ({
   ...event,
   roomName: null,
   courseName: null,
-  // Else the study groups of other events name the group.
-  groupId: null,
 });
 
 /** Applies a chain of edits to images, with pauses in seconds, and looks at each step. */

@@ -1,6 +1,5 @@
 /** Events in each format, written in the slow, obvious way. */
 import type { NormalisedEvent, TimetableEvent } from '../../src/base/model/event.js';
-import type { NamedFieldName } from '../../src/base/model/fields.js';
 import { compareEvents, compareText } from './events.js';
 import { nameOracle } from './names.js';
 
@@ -46,18 +45,11 @@ export function icsOf(
   events: readonly TimetableEvent[],
   all: readonly NormalisedEvent[] = [],
   clashes: ReadonlySet<string> = new Set(),
-  isFeed = false,
 ): string {
   const lines = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Lectern//Lectern//EN'];
   const modifiedMs = new Map(all.map(({ id, modified }) => [id, modified ?? 0]));
   const lessonOf = new Map(all.map(({ id, lessonId }) => [id, lessonId ?? null]));
   const written = new Set<string>();
-  const names = new Map<string, string | null>();
-  const nameOf: NameOf = (field, value) => {
-    const key = `${field} ${value}`;
-    if (!names.has(key)) names.set(key, nameOracle(all, field, value));
-    return names.get(key) ?? null;
-  };
   for (const event of events) {
     const [start, end] = [event.time, event.endTime].map((time) => time.replace(/\.\d+|[-:]/g, ''));
     const lesson = lessonOf.get(event.id) ?? null;
@@ -83,8 +75,10 @@ export function icsOf(
     const known = [joined(({ lecturer }) => lecturer), joined(({ studyGroup }) => studyGroup)].filter(
       Boolean,
     );
-    const course = event.courseId === null ? null : nameOf('courseId', event.courseId);
-    const room = joined(({ roomId }) => (roomId === null ? null : nameOf('roomId', roomId) || roomId));
+    const course = event.courseId === null ? null : nameOracle(all, 'courseId', event.courseId);
+    const room = joined(({ roomId }) =>
+      roomId === null ? null : nameOracle(all, 'roomId', roomId) || roomId,
+    );
     const isClash = members.some(({ id }) => clashes.has(id));
     const [first] = all.filter(({ lessonId }) => lessonId === lesson).sort(compareEvents);
     const isFirst = first?.time === Date.parse(event.time) && first.endTime === Date.parse(event.endTime);
@@ -103,27 +97,10 @@ export function icsOf(
     ];
     lines.push('BEGIN:VEVENT');
     for (const [name, value] of properties) if (value !== '') lines.push(`${name}:${value}`);
-    if (!isFeed)
-      for (const row of members) lines.push(`X-LECTERN-EVENT:${text(recordOf(row, lesson, nameOf))}`);
     lines.push('END:VEVENT');
   }
   lines.push('END:VCALENDAR');
   return lines.map((line) => `${folded(line)}\r\n`).join('');
-}
-
-type NameOf = (field: NamedFieldName, value: string) => string | null;
-
-/** An event as JSON, with what its ten fields lack. */
-function recordOf(event: TimetableEvent, lessonId: string | null, nameOf: NameOf): string {
-  const { roomId, courseId, groupId } = event;
-  const more = {
-    roomName: roomId === null ? null : nameOf('roomId', roomId),
-    courseName: courseId === null ? null : nameOf('courseId', courseId),
-    groupName: groupId === null ? null : nameOf('groupId', groupId),
-    lessonId,
-  };
-  const known = Object.entries(more).filter(([, value]) => value !== null);
-  return JSON.stringify({ ...event, ...Object.fromEntries(known) }).replaceAll('\x7f', '\\u007f');
 }
 
 /**

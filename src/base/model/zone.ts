@@ -3,7 +3,7 @@ import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from './time.js';
 
 /** Since 1972, clocks have changed only at full minutes of UTC. */
 const STEP_MS = 60_000;
-const KEPT_MAX = 16_384;
+const OFFSETS_KEPT_MAX = 16_384;
 
 /** An instant, and how its local time was found (RFC 5545 section 3.3.5). */
 export interface LocalInstant {
@@ -38,45 +38,19 @@ export function isZoneAbbreviation(name: string): boolean {
 
 /** Local times by the offsets of a zone. */
 export abstract class ZoneClock {
-  /** Number of days that are remembered, and of offsets, at 60 bytes each. */
-  protected readonly keptMax: number;
-  /** For each local day, the offset; NaN if it changes on that day. So most times cost one look-up. */
-  readonly #days = new Map<number, number>();
-
-  constructor(keptMax: number = KEPT_MAX) {
-    this.keptMax = keptMax;
-  }
-
   /** The offset from UTC at an instant. */
   abstract offsetMsAt(instantMs: number): number;
 
-  localOf(instantMs: number): number {
-    return instantMs + this.offsetMsAt(instantMs);
-  }
-
   /** @param localMs the local date and time, treated as UTC */
   instantOf(localMs: number): LocalInstant {
-    const day = Math.floor(localMs / DAY_MS);
-    let offsetMs = this.#days.get(day);
-    if (offsetMs === undefined) {
-      // Offsets are below a day, so the instants of a local day lie in the three UTC days around it.
-      const before = this.offsetMsAt((day - 1) * DAY_MS);
-      offsetMs = before === this.offsetMsAt((day + 2) * DAY_MS) ? before : Number.NaN;
-      if (this.#days.size >= this.keptMax) this.#days.clear();
-      this.#days.set(day, offsetMs);
-    }
-    if (Number.isNaN(offsetMs)) return this.#instantNearChange(localMs);
-    return { instantMs: localMs - offsetMs, kind: 'exact' };
-  }
-
-  #instantNearChange(localMs: number): LocalInstant {
     const before = this.offsetMsAt(localMs - DAY_MS);
     const after = this.offsetMsAt(localMs + DAY_MS);
     const early = localMs - before;
     const isEarly = this.offsetMsAt(early) === before;
+    if (before === after && isEarly) return { instantMs: early, kind: 'exact' };
     const late = localMs - after;
     const isLate = this.offsetMsAt(late) === after;
-    if (isEarly) return { instantMs: early, kind: isLate && late !== early ? 'overlap' : 'exact' };
+    if (isEarly) return { instantMs: early, kind: isLate ? 'overlap' : 'exact' };
     // In a gap, the result is the time after the gap, counted from the old clock.
     return isLate ? { instantMs: late, kind: 'exact' } : { instantMs: early, kind: 'gap' };
   }
@@ -108,11 +82,16 @@ export class Zone extends ZoneClock {
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
   readonly #offsets = new Map<number, number>();
+  readonly #offsetsKeptMax: number;
 
-  /** @throws RangeError for an abbreviation, and for a name that Node does not know */
-  constructor(name: string, keptMax?: number) {
-    super(keptMax);
+  /**
+   * @param offsetsKeptMax number of offsets kept, at 60 bytes each
+   * @throws RangeError for an abbreviation, and for a name that Node does not know
+   */
+  constructor(name: string, offsetsKeptMax: number = OFFSETS_KEPT_MAX) {
+    super();
     if (isZoneAbbreviation(name)) throw new RangeError(`${name} is an abbreviation`);
+    this.#offsetsKeptMax = offsetsKeptMax;
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
       era: 'short',
@@ -132,7 +111,7 @@ export class Zone extends ZoneClock {
     const step = Math.floor(instantMs / STEP_MS);
     const known = this.#offsets.get(step);
     if (known !== undefined) return known;
-    if (this.#offsets.size >= this.keptMax) this.#offsets.clear();
+    if (this.#offsets.size >= this.#offsetsKeptMax) this.#offsets.clear();
     const offsetMs = this.#measure(step * STEP_MS);
     this.#offsets.set(step, offsetMs);
     return offsetMs;

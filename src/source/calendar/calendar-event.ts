@@ -2,7 +2,6 @@
 import { CALENDAR_PROPERTIES_MAX, RECORD_BYTES_MAX, ZONE_NAME_UNITS_MAX } from '../../base/limits.js';
 import type { RecordPosition, Rejection, RejectionCode } from '../../base/model/event.js';
 import type { FieldName } from '../../base/model/fields.js';
-import { OWN_RECORD } from '../../base/model/own-calendar.js';
 import { formatInstant } from '../../base/model/time.js';
 import {
   type ContentLine,
@@ -73,8 +72,6 @@ const SINGLES = {
 export class EventLines {
   readonly position: RecordPosition;
   fault: EventFault | null = null;
-  /** The values of OWN_RECORD. */
-  readonly records: string[] = [];
   readonly #event: Writable<CalendarEvent>;
   readonly #singles = new Map<string, ContentLine>();
   #bytes = 0;
@@ -157,11 +154,7 @@ export class EventLines {
         if (category !== undefined) columns[name] ??= category;
         return;
       }
-      case OWN_RECORD:
-        this.records.push(unescapeText(value));
-        return;
       case 'PERSON':
-      case 'ROOM':
         return;
       default:
         if (Object.hasOwn(columns, name)) return;

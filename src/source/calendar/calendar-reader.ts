@@ -8,7 +8,6 @@ import {
   RECORD_BYTES_MAX,
 } from '../../base/limits.js';
 import type { ExpansionWindow } from '../../base/model/expansion.js';
-import { OWN_CALENDAR } from '../../base/model/own-calendar.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import {
   DAY_MS,
@@ -17,7 +16,6 @@ import {
   INSTANT_MS_MIN,
   parseInstant,
 } from '../../base/model/time.js';
-import type { ZoneClock } from '../../base/model/zone.js';
 import type { FieldTable } from '../field-map.js';
 import { type FormatReader, malformed } from '../formats/reader.js';
 import {
@@ -32,6 +30,7 @@ import { type FoundLine, LineScanner, readContentLine, unescapeText } from './co
 import { EventOutput, type OutsideSpan } from './event-output.js';
 import {
   CalendarScope,
+  type CalendarZone,
   isFault,
   type Observance,
   timingOf,
@@ -60,7 +59,7 @@ export class CalendarReader implements FormatReader {
   readonly #kept: KeptEvents = new KeptEvents();
   readonly #steps: Steps;
   readonly #rules: ReadRules;
-  readonly #givenZone: ZoneClock | null;
+  readonly #givenZone: CalendarZone | null;
   /** Names of the components that are open. */
   readonly #open: string[] = [];
   #calendars = 0;
@@ -159,7 +158,6 @@ export class CalendarReader implements FormatReader {
     } else if (line.name === 'X-WR-CALNAME') scope.name = text;
     else if (line.name === 'NAME') scope.name ??= text;
     else if (line.name === 'X-WR-TIMEZONE') scope.ownZone = zoneOfName(text);
-    else if (line.name === 'PRODID') scope.isOwn = text.trim() === OWN_CALENDAR;
     else if (line.name === 'METHOD') scope.isCancelling = text.trim().toUpperCase() === 'CANCEL';
   }
 
@@ -240,10 +238,6 @@ export class CalendarReader implements FormatReader {
     const event = lines.end();
     if (isFault(event)) {
       this.#output.reject(lines, event);
-      return;
-    }
-    if (this.#scope.isOwn && lines.records.length > 0) {
-      this.#output.giveRecords(event, lines.records);
       return;
     }
     const uid = uidOf(event);

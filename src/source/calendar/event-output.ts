@@ -2,13 +2,12 @@ import { CALENDAR_UID_UNITS_MAX } from '../../base/limits.js';
 import { derivedIdentifier } from '../../base/model/derived-identifier.js';
 import type { RecordPosition } from '../../base/model/event.js';
 import { InstantTexts } from '../../base/model/instant-texts.js';
-import { OWN_RECORD } from '../../base/model/own-calendar.js';
 import { INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../base/model/time.js';
 import { ByteStrings, viewOf } from '../../base/structures/byte-strings.js';
 import { Growable } from '../../base/structures/growable.js';
 import { KeyedHash, randomHashSeed } from '../../base/structures/keyed-hash.js';
 import { RowState } from '../../base/structures/row.js';
-import { CALENDAR_COLUMNS, type FieldTable, LEFT_OUT } from '../field-map.js';
+import { type FieldTable, LEFT_OUT } from '../field-map.js';
 import { type CalendarEvent, type EventFault, faultOf, sequenceOf } from './calendar-event.js';
 import { endOf, isFault, type Moment, type Timing } from './event-timing.js';
 
@@ -225,13 +224,12 @@ export class EventOutput {
     const end = this.#texts.of(endMs);
     if (table.needsObjects) {
       this.#present = null;
-      table.object({ ...event.columns, ROOM: event.columns.LOCATION, id, DTSTART: start, DTEND: end });
+      table.object({ ...event.columns, id, DTSTART: start, DTEND: end });
       return;
     }
     if (this.#present !== event) {
       // A copy would take longer than everything else here.
-      const ROOM = event.columns.LOCATION as string;
-      table.fill(Object.assign(event.columns, { ROOM, id, DTSTART: start, DTEND: end }));
+      table.fill(Object.assign(event.columns, { id, DTSTART: start, DTEND: end }));
       this.#present = event;
       row.keep(this.#filled);
     } else {
@@ -241,25 +239,6 @@ export class EventOutput {
       this.#put('DTEND', end);
     }
     table.give();
-  }
-
-  /** Gives the records that Lectern wrote into a VEVENT of its own. Its other properties are only columns for maps. */
-  giveRecords({ columns, position }: CalendarEvent, records: readonly string[]): void {
-    const table = this.#table;
-    this.#present = null;
-    this.occurrences += records.length - 1;
-    for (const text of records) {
-      table.row.record = position.record;
-      table.row.line = position.line ?? 0;
-      try {
-        const fields = Object.entries((JSON.parse(text) as object | null) ?? {});
-        const own = fields.map(([field, value]) => [CALENDAR_COLUMNS[field] ?? field, value]);
-        table.object({ ...columns, ...Object.fromEntries(own) });
-      } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error;
-        this.reject({ position }, faultOf('malformed-record', null, `${OWN_RECORD} is no JSON object`));
-      }
-    }
   }
 
   #put(column: string, text: string): void {

@@ -2,7 +2,7 @@
 import { CALENDAR_STEPS_MAX, ZONE_CHANGES_MAX, ZONE_NAME_UNITS_MAX } from '../../base/limits.js';
 import type { FieldName } from '../../base/model/fields.js';
 import { DAY_MS, INSTANT_MS_MAX, INSTANT_MS_MIN } from '../../base/model/time.js';
-import { isZoneAbbreviation, type LocalInstant, Zone, ZoneClock } from '../../base/model/zone.js';
+import { isZoneAbbreviation, Zone, ZoneClock } from '../../base/model/zone.js';
 import { firstWhere } from '../../base/structures/search.js';
 import { type CalendarEvent, type EventFault, faultOf } from './calendar-event.js';
 import { type GivenTime, type Length, parseDuration, parseTime } from './content-line.js';
@@ -14,20 +14,18 @@ export class CalendarScope {
   name: string | null = null;
   /** METHOD:CANCEL: the events of the calendar are cancelled. */
   isCancelling = false;
-  /** Whether Lectern wrote the calendar. */
-  isOwn = false;
   /** X-WR-TIMEZONE. */
-  ownZone: ZoneClock | null = null;
-  readonly #given: ZoneClock | null;
+  ownZone: CalendarZone | null = null;
+  readonly #given: CalendarZone | null;
   /** Zones of VTIMEZONEs by name, or why a VTIMEZONE cannot be used. */
-  readonly #defined = new Map<string, ZoneClock | string>();
+  readonly #defined = new Map<string, CalendarZone | string>();
 
   /** @param given the setting `timeZone` */
-  constructor(given: ZoneClock | null) {
+  constructor(given: CalendarZone | null) {
     this.#given = given;
   }
 
-  get floatingZone(): ZoneClock | null {
+  get floatingZone(): CalendarZone | null {
     return this.#given ?? this.ownZone;
   }
 
@@ -35,14 +33,14 @@ export class CalendarScope {
     // No event can have a longer TZID.
     if (tzid.length > ZONE_NAME_UNITS_MAX || zoneOfName(tzid) !== null) return;
     const rules = readZoneRules(observances, steps);
-    this.#defined.set(tzid, typeof rules === 'string' ? rules : new RuledZone(rules));
+    this.#defined.set(tzid, typeof rules === 'string' ? rules : new CalendarZone(new RuledZone(rules)));
   }
 
   /**
    * The zone of this name, or a clause on the fault of its VTIMEZONE. Undefined if no VTIMEZONE has defined
    * it so far.
    */
-  zoneOf(tzid: string): ZoneClock | string | undefined {
+  zoneOf(tzid: string): CalendarZone | string | undefined {
     return zoneOfName(tzid) ?? this.#defined.get(tzid);
   }
 }
@@ -52,8 +50,8 @@ export interface Moment {
   readonly localMs: number;
   readonly isDate: boolean;
   /** Null for UTC. */
-  readonly zone: ZoneClock | null;
-  readonly kind: LocalInstant['kind'];
+  readonly zone: CalendarZone | null;
+  readonly kind: ZoneInstant['kind'];
 }
 
 /** The fault of a time whose zone may be defined later in the source. */
@@ -87,7 +85,7 @@ export function momentOf(
   name: string,
   field: FieldName,
   scope: CalendarScope,
-  beside: ZoneClock | null = null,
+  beside: CalendarZone | null = null,
 ): Moment | EventFault {
   const written = parseTime(given.value);
   const shown = JSON.stringify(given.value.slice(0, 40));
@@ -96,7 +94,7 @@ export function momentOf(
   }
   const { localMs, isDate, isUtc } = written;
   if (isUtc) return { instantMs: localMs, localMs, isDate, zone: null, kind: 'exact' };
-  let zone: ZoneClock | null;
+  let zone: CalendarZone | null;
   // A date has no zone of its own (RFC 5545 section 3.2.19).
   if (given.tzid === null || isDate) {
     zone = beside ?? scope.floatingZone;
@@ -175,7 +173,7 @@ export function timingOf(event: CalendarEvent, scope: CalendarScope): Timing | E
   return { start, length: { days, ms: 0 }, end: null };
 }
 
-export function endOf(localMs: number, instantMs: number, zone: ZoneClock | null, length: Length): number {
+export function endOf(localMs: number, instantMs: number, zone: CalendarZone | null, length: Length): number {
   if (length.days === 0) return instantMs + length.ms;
   const endLocalMs = localMs + length.days * DAY_MS;
   return (zone === null ? endLocalMs : zone.instantOf(endLocalMs).instantMs) + length.ms;
@@ -229,15 +227,49 @@ function ruleFaults({ rules, excludedRules }: CalendarEvent): EventFault[] {
 
 /** Time zones by their names in calendars, or by the rules of a VTIMEZONE (RFC 5545 section 3.6.5) if the name is unknown. */
 
+/** The instant of a local time, and whether clocks skipped it or showed it twice. */
+export type ZoneInstant = ReturnType<ZoneClock['instantOf']>;
+
+const DAYS_KEPT_MAX = 16_384;
+
+/** A zone that remembers days without a clock change, so that most events cost one look-up. */
+export class CalendarZone {
+  readonly #zone: ZoneClock;
+  /** For each local day, the offset of its zone; NaN if the offset changes on that day. */
+  readonly #days = new Map<number, number>();
+
+  constructor(zone: ZoneClock) {
+    this.#zone = zone;
+  }
+
+  instantOf(localMs: number): ZoneInstant {
+    const day = Math.floor(localMs / DAY_MS);
+    let offsetMs = this.#days.get(day);
+    if (offsetMs === undefined) {
+      // Offsets are below a day, so the instants of a local day lie in the three UTC days around it.
+      const before = this.#zone.offsetMsAt((day - 1) * DAY_MS);
+      offsetMs = before === this.#zone.offsetMsAt((day + 2) * DAY_MS) ? before : Number.NaN;
+      if (this.#days.size >= DAYS_KEPT_MAX) this.#days.clear();
+      this.#days.set(day, offsetMs);
+    }
+    if (Number.isNaN(offsetMs)) return this.#zone.instantOf(localMs);
+    return { instantMs: localMs - offsetMs, kind: 'exact' };
+  }
+
+  localOf(instantMs: number): number {
+    return instantMs + this.#zone.offsetMsAt(instantMs);
+  }
+}
+
 const windowsZones = new Map(Object.entries(WINDOWS_ZONES));
 const UTC_NAMES = /^(?:utc|gmt|z|etc\/utc|etc\/gmt)$/i;
 
-const known = new Map<string, ZoneClock | null>();
+const known = new Map<string, CalendarZone | null>();
 /** Zones that are remembered: enough for 600 zone names and as many wrong names. */
 const NAMES_KEPT_MAX = 1200;
 
 /** Finds a zone by its IANA or Windows name, but not by an abbreviation. The name may have a prefix such as `/mozilla.org/20050126_1/`. */
-export function zoneOfName(name: string): ZoneClock | null {
+export function zoneOfName(name: string): CalendarZone | null {
   const trimmed = name.trim();
   if (trimmed.length > ZONE_NAME_UNITS_MAX) return null;
   const before = known.get(trimmed);
@@ -248,7 +280,7 @@ export function zoneOfName(name: string): ZoneClock | null {
   return zone;
 }
 
-function findZone(name: string): ZoneClock | null {
+function findZone(name: string): CalendarZone | null {
   if (UTC_NAMES.test(name)) return ianaZone('UTC');
   const windows = windowsZones.get(name.toLowerCase());
   if (windows !== undefined) return ianaZone(windows);
@@ -263,11 +295,11 @@ function findZone(name: string): ZoneClock | null {
   return null;
 }
 
-function ianaZone(name: string): ZoneClock | null {
+function ianaZone(name: string): CalendarZone | null {
   // Only newer versions of Node accept offsets such as +01:00 as names.
   if (!/^[A-Za-z]/.test(name)) return null;
   try {
-    return new Zone(name);
+    return new CalendarZone(new Zone(name));
   } catch (error) {
     if (error instanceof RangeError) return null;
     throw error;

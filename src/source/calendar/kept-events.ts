@@ -11,7 +11,6 @@ import {
   OCCURRENCES_MAX,
 } from '../../base/limits.js';
 import { DAY_MS } from '../../base/model/time.js';
-import type { ZoneClock } from '../../base/model/zone.js';
 import { firstWhere } from '../../base/structures/search.js';
 import {
   type CalendarEvent,
@@ -26,6 +25,7 @@ import { type GivenTime, type Length, parseDuration, parseTime } from './content
 import type { EventOutput } from './event-output.js';
 import {
   type CalendarScope,
+  type CalendarZone,
   endOf,
   isFault,
   type Moment,
@@ -127,7 +127,7 @@ function dayIn({ replaces, start }: CalendarEvent, scope: CalendarScope): Moment
   return { instantMs, localMs, isDate, zone, kind: 'exact' };
 }
 
-function zoneOfStart({ event: { start }, scope }: Recalled): ZoneClock | null {
+function zoneOfStart({ event: { start }, scope }: Recalled): CalendarZone | null {
   const moment = start && momentOf(start, 'DTSTART', 'time', scope);
   return moment === null || isFault(moment) ? null : moment.zone;
 }
@@ -178,7 +178,7 @@ class EventGroup {
   }
 
   /** @param zone of the series */
-  #addOverride({ event, scope }: Recalled, zone: ZoneClock | null): void {
+  #addOverride({ event, scope }: Recalled, zone: CalendarZone | null): void {
     if (event.replaces === null) return;
     const beside = zone ?? zoneOfStart({ event, scope });
     const at = dayIn(event, scope) ?? momentOf(event.replaces, 'RECURRENCE-ID', 'id', scope, beside);

@@ -1,7 +1,15 @@
+import { test } from 'tap';
+import { Temporal } from 'temporal-polyfill';
 import { CALENDAR_STEPS_MAX } from '../../../src/base/limits.js';
 import { Zone } from '../../../src/base/model/zone.js';
-import { RuledZone, readZoneRules, zoneOfName } from '../../../src/source/calendar/event-timing.js';
+import {
+  CalendarZone,
+  RuledZone,
+  readZoneRules,
+  zoneOfName,
+} from '../../../src/source/calendar/event-timing.js';
 import { WINDOWS_ZONES } from '../../../src/source/calendar/windows-zones.js';
+import { SLOW } from '../../hard/size.js';
 import { fastTest } from '../../hard/slow-test.js';
 
 const HOUR_MS = 3_600_000;
@@ -57,6 +65,46 @@ fastTest('abbreviations are no zones, although Node knows them; other short name
     for (const at of [Date.UTC(2026, 0), Date.UTC(2026, 6)]) {
       t.equal(zoneOfName(name)?.localOf(at), zoneOfName(sameAs)?.localOf(at), name);
     }
+  }
+  t.end();
+});
+
+test('cached days without a clock change keep every time right', (t) => {
+  for (const name of [
+    'Europe/Berlin',
+    'America/St_Johns',
+    'Australia/Lord_Howe',
+    'Africa/Casablanca',
+    'Pacific/Apia',
+  ]) {
+    const zone = new Zone(name);
+    const calendar = new CalendarZone(new Zone(name));
+    let wrong = 0;
+    let ambiguous = 0;
+    for (
+      let localMs = Date.UTC(SLOW ? 2010 : 2024, 0);
+      localMs < Date.UTC(SLOW ? 2030 : 2027, 0);
+      localMs += 5.5 * HOUR_MS
+    ) {
+      const expected = zone.instantOf(localMs);
+      const found = calendar.instantOf(localMs);
+      if (found.instantMs !== expected.instantMs || found.kind !== expected.kind) wrong++;
+    }
+    for (
+      let at = Temporal.ZonedDateTime.from(`2010-01-01T00:00[${name}]`).getTimeZoneTransition('next');
+      at !== null && at.year < (SLOW ? 2030 : 2016);
+      at = at.getTimeZoneTransition('next')
+    ) {
+      const middleMs = at.toPlainDateTime().toZonedDateTime('UTC').epochMilliseconds;
+      for (let localMs = middleMs - 30 * HOUR_MS; localMs < middleMs + 30 * HOUR_MS; localMs += HOUR_MS / 4) {
+        const expected = zone.instantOf(localMs);
+        const found = calendar.instantOf(localMs);
+        if (found.instantMs !== expected.instantMs || found.kind !== expected.kind) wrong++;
+        if (found.kind !== 'exact') ambiguous++;
+      }
+    }
+    t.equal(wrong, 0, name);
+    t.ok(ambiguous > 0, name);
   }
   t.end();
 });

@@ -196,7 +196,6 @@ test('columns are properties with unescaped values', (t) => {
     UID: '42@example.edu',
     SUMMARY: 'Alg\u00e8bre ; \\"1\\"\nPart 2',
     LOCATION: 'Hall 1, East',
-    ROOM: 'Hall 1, East',
     DESCRIPTION: 'long and folded tab',
     CATEGORIES: 'Lecture, weekly',
     ATTENDEE: 'Doe, John',
