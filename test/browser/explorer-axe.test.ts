@@ -1,25 +1,16 @@
 /** Accessibility of each view: at three widths, in light and dark, from left to right and from right to left, on screens and paper. */
-import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
-import { startService } from '../../src/app/service.js';
 import { axeFindings, viewsOf } from './axe.js';
 import { NO_BROWSER, newPage, openBrowser } from './chromium.js';
+import { openDemo } from './demo.js';
 
-const fixture = (name: string): string => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 const WIDTHS = [360, 768, 1920];
 const SCHEMES = ['light', 'dark'] as const;
 /** From left to right, and from right to left. */
 const LANGUAGES = ['de', 'he'];
 
 test('axe finds nothing in any view', { skip: NO_BROWSER ?? false }, async (t) => {
-  const service = await startService({
-    source: fixture('demo.ndjson.gz'),
-    rooms: fixture('demo-rooms.ndjson'),
-    dev: true,
-    port: 0,
-  });
-  t.teardown(() => service.close());
-  await service.ready;
+  const service = await openDemo(t);
   const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });
   for (const language of LANGUAGES) {
     for (const search of viewsOf('ÉCO-3A')) {

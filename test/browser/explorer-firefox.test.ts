@@ -1,26 +1,17 @@
 /** The pages in Firefox, on the demo: each view without an error, lessons as the API has them, and by keyboard alone. */
-import { fileURLToPath } from 'node:url';
 import { test } from 'tap';
-import { startService } from '../../src/app/service.js';
 import type { components } from '../../src/client/client.js';
 import { until } from '../waiting/until.js';
 import { viewsOf } from './axe.js';
+import { openDemo } from './demo.js';
 import { Firefox, NO_FIREFOX } from './firefox.js';
 
 type Event = components['schemas']['Event'];
-const fixture = (name: string): string => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 const GROUP = 'ÉCO-3A';
 const DATE = '2026-10-05';
 
 test('the pages work in Firefox', { skip: NO_FIREFOX ?? false }, async (t) => {
-  const service = await startService({
-    source: fixture('demo.ndjson.gz'),
-    rooms: fixture('demo-rooms.ndjson'),
-    dev: true,
-    port: 0,
-  });
-  t.teardown(() => service.close());
-  await service.ready;
+  const service = await openDemo(t);
   const view = `${service.baseUrl}/view`;
   const { origin } = new URL(view);
   const firefox = await Firefox.open(t);

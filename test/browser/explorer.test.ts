@@ -1,17 +1,15 @@
 /** The pages at {base}/view in a real browser, on the demo: every view, by pointer and by keyboard alone. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { BrowserContext, Page } from 'playwright-core';
 import { type Test, test } from 'tap';
-import { startService } from '../../src/app/service.js';
 import type { components } from '../../src/client/client.js';
 import { until } from '../waiting/until.js';
 import { viewsOf } from './axe.js';
 import { BUILT_PAGES, counted, NO_BROWSER, newPage, type OpenPage, openBrowser } from './chromium.js';
+import { openDemo } from './demo.js';
 
 type Event = components['schemas']['Event'];
-const fixture = (name: string): string => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 /** A Wednesday of the demo's term. */
 const NOW_MS = Date.UTC(2026, 9, 7, 9, 40);
 const GROUP = 'ÉCO-3A';
@@ -22,15 +20,7 @@ if (NO_BROWSER !== null) {
   test('the pages work in a browser', { skip: NO_BROWSER }, () => {});
 } else {
   test('the pages work in a browser', async (t) => {
-    const service = await startService({
-      source: fixture('demo.ndjson.gz'),
-      rooms: fixture('demo-rooms.ndjson'),
-      dev: true,
-      port: 0,
-      feedSecret: 'browser '.repeat(8),
-    });
-    t.teardown(() => service.close());
-    await service.ready;
+    const service = await openDemo(t, { feedSecret: 'browser '.repeat(8) });
     const view = `${service.baseUrl}/view`;
     const { origin } = new URL(view);
     const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });
