@@ -1,9 +1,5 @@
-/** What expansions of rules are measured against. */
-import { OCCURRENCES_MAX } from '../../../src/base/limits.js';
-import { derivedIdentifier } from '../../../src/base/model/derived-identifier.js';
+/** What work costs beside a floor that is measured in turns with it. */
 
-/** Means 50 ms: the floor took 8.4 to 10 ms of processor time where this was written. */
-export const RATIO_MAX = 6;
 const RUNS = 5;
 
 export function cpuMs(work: () => void): number {
@@ -13,18 +9,20 @@ export function cpuMs(work: () => void): number {
   return (user + system) / 1000;
 }
 
-/** The digests of the identifiers of all occurrences, alone. */
-function digests(): void {
-  for (let n = 0; n < OCCURRENCES_MAX; n++) derivedIdentifier('id', `event ${n}`);
-}
-
-/** The least of several runs, in turns with the floor: the first have cold code, and other processes only add. */
-export function leastMs(measure: () => number): { readonly spentMs: number; readonly floorMs: number } {
+/**
+ * The least times of several runs, in turns: the first have cold code, and other processes only add. Measures on while
+ * the work takes more than `ratioMax` times its floor.
+ */
+export function leastMs(
+  work: () => void,
+  floor: () => void,
+  ratioMax: number,
+): { readonly spentMs: number; readonly floorMs: number } {
   let [spentMs, floorMs] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  const isNoisy = (): boolean => spentMs > RATIO_MAX * floorMs;
+  const isNoisy = (): boolean => spentMs > ratioMax * floorMs;
   for (let run = 0; run < RUNS || (isNoisy() && run < 8 * RUNS); run++) {
-    spentMs = Math.min(spentMs, measure());
-    floorMs = Math.min(floorMs, cpuMs(digests));
+    spentMs = Math.min(spentMs, cpuMs(work));
+    floorMs = Math.min(floorMs, cpuMs(floor));
   }
   return { spentMs, floorMs };
 }
