@@ -1,11 +1,16 @@
 /** Runs compiled test programs, several at a time, and reports each as it ends. */
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** tap ends a program with the names of its pending tests; this is the time left for that. */
 const GRACE_MS = 10_000;
+/**
+ * Threads that load have PRIORITY_BELOW_NORMAL, and would get next to nothing beside other programs of normal priority.
+ * This is just above it.
+ */
+const NICENESS = constants.priority.PRIORITY_BELOW_NORMAL - 1;
 
 /**
  * @param {readonly string[]} programs paths from the project's folder, in the order of their starts
@@ -15,6 +20,7 @@ const GRACE_MS = 10_000;
  */
 export async function runPrograms(programs, report, { jobs = availableParallelism() + 2, seconds, env }) {
   const waiting = [...programs];
+  if (jobs > 1) setPriority(Math.max(getPriority(), NICENESS));
   /** Names by child process. */
   const running = new Map();
   const endAll = (signal) => {
