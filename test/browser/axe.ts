@@ -21,10 +21,19 @@ export const viewsOf = (group: string): readonly string[] => [
   '?view=state',
 ];
 
-/** One line for each finding. */
-export async function axeFindings(page: Page): Promise<string[]> {
+/** All that a change between light and dark can break. */
+export const COLOUR_RULES: readonly string[] = ['color-contrast', 'link-in-text-block'];
+
+/**
+ * One line for each finding.
+ *
+ * @param only the rules to check. Default: all
+ */
+export async function axeFindings(page: Page, only?: readonly string[]): Promise<string[]> {
   if (await page.evaluate('window.axe === undefined')) await page.evaluate(SOURCE);
-  return (await page.evaluate(`axe.run(document, ${OPTIONS}).then(({ violations }) =>
+  const options =
+    only === undefined ? OPTIONS : JSON.stringify({ resultTypes: ['violations'], runOnly: only });
+  return (await page.evaluate(`axe.run(document, ${options}).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map(({ html, any, all }) =>
       id + ': ' + html.slice(0, 160) + ' ' + [...any, ...all].map(({ message }) => message).join(' '))))`)) as string[];
 }
