@@ -5,7 +5,7 @@ import { TIMETABLE_VIEWS, type ViewName } from './address.js';
 import { isDevelopment, tokenWanted } from './data.js';
 import { type Feed, feedNow, keepFeed } from './feed.js';
 import { Find, focusFind } from './find.js';
-import { lazy } from './parts.js';
+import { Icon, lazy } from './parts.js';
 import { say } from './speak.js';
 import { Settings, Status } from './status.js';
 import { address, announcement, go, isChoosing, link, move, open } from './store.js';
@@ -120,12 +120,12 @@ function Views(): JSX.Element {
   const { view } = address.value;
   const isTimetable = TIMETABLE_VIEWS.includes(view);
   const views = [
-    ['week', say('timetable'), isTimetable],
-    ['free', say('freeRooms'), view === 'free'],
-    ['clashes', say('clashes'), view === 'clashes'],
-    ['usage', say('usage'), view === 'usage'],
-    ['changes', say('changes'), view === 'changes'],
-    ...(isDevelopment.value ? [['state', say('state'), view === 'state'] as const] : []),
+    ['week', 'timetable', 'week'],
+    ['free', 'freeRooms', 'room'],
+    ['clashes', 'clashes', 'warning'],
+    ['usage', 'usage', 'usage'],
+    ['changes', 'changes', 'changes'],
+    ...(isDevelopment.value ? [['state', 'state', 'state'] as const] : []),
   ] as const;
   const place = useRef<HTMLElement>(null);
   // On a phone not all names are in sight.
@@ -141,14 +141,15 @@ function Views(): JSX.Element {
   }, []);
   return (
     <nav class="views" aria-label={say('views')} ref={place}>
-      {views.map(([name, label, isHere]) => (
+      {views.map(([name, label, icon]) => (
         <a
           key={name}
           {...link({ view: name, open: null }, PREPARE[name])}
-          aria-current={isHere ? 'page' : undefined}
+          aria-current={view === name || (isTimetable && name === 'week') ? 'page' : undefined}
           {...(name === 'free' && { onPointerEnter: prepareInAdvance, onFocus: prepareInAdvance })}
         >
-          {label}
+          <Icon name={icon} />
+          {say(label)}
         </a>
       ))}
     </nav>

@@ -5,6 +5,7 @@ import { KINDS, type Target, type TargetKind } from './address.js';
 import { client, NAME_MARK, reading, shortId } from './data.js';
 import { Icon } from './parts.js';
 import { say } from './speak.js';
+import { isNarrow } from './store.js';
 import { choose, keyOf, readRecent } from './targets.js';
 
 interface Hit extends Target {
@@ -144,7 +145,7 @@ export function Find(): JSX.Element {
         aria-controls="found"
         aria-autocomplete="list"
         aria-activedescendant={isListOpen && shown.length > 0 ? `found-${active}` : undefined}
-        placeholder={say('find')}
+        placeholder={say(isNarrow.value ? 'findShort' : 'find')}
         autocomplete="off"
         spellcheck={false}
         value={text}

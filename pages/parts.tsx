@@ -24,6 +24,10 @@ const ICONS = {
     'M9 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8Zm0 1.8a2.2 2.2 0 1 0 0 4.4 2.2 2.2 0 0 0 0-4.4ZM2 20c0-3.6 3.1-6 7-6s7 2.4 7 6h-1.8c0-2.5-2.3-4.2-5.2-4.2S3.8 17.5 3.8 20Zm14-8.2a4 4 0 0 0 0-7.6v2a2.2 2.2 0 0 1 0 3.6Zm1.4 2.6c2.8.7 4.6 2.8 4.6 5.6h-1.8c0-2-1.1-3.2-2.8-3.8Z',
   course:
     'M4 4h7a2 2 0 0 1 1 .3 2 2 0 0 1 1-.3h7v15h-7l-1 1-1-1H4Zm1.8 1.8v11.4h5.3V6.2l-.4-.4Zm7.1.4v11h5.3V5.8h-4.9Z',
+  week: 'M7 3h1.8v2h6.4V3H17v2h3v15H4V5h3Zm-1.2 6.8v8.4h12.4V9.8Z',
+  usage: 'M4 20V11h3.5v9Zm6.2 0V4h3.6v16Zm6.3 0v-6H20v6Z',
+  changes: 'M7 4 3 8l4 4V9h13V7H7Zm10 8v3H4v2h13v3l4-4Z',
+  state: 'M2 11h5l2.5-6 4 13 2.5-7H22v2h-4.7l-3.6 8.5-4-13L8.3 13H2Z',
   me: 'M12 3a4.5 4.5 0 1 1 0 9 4.5 4.5 0 0 1 0-9Zm0 1.8a2.7 2.7 0 1 0 0 5.4 2.7 2.7 0 0 0 0-5.4ZM4 21c0-4 3.6-6.7 8-6.7s8 2.7 8 6.7Z',
   print:
     'M7 3h10v5h3v9h-3v4H7v-4H4V8h3Zm1.8 1.8V8h6.4V4.8ZM5.8 9.8v5.4H7V13h10v2.2h1.2V9.8Zm3 5v4.4h6.4v-4.4Z',
@@ -52,19 +56,17 @@ export function aboutOf({
 }
 
 export function Problem({ error }: { readonly error: Error }): JSX.Element {
-  const isLoading = error instanceof TimetableProblem && error.code === 'snapshot-unavailable';
+  const isTold = error instanceof TimetableProblem;
+  const isLoading = isTold && error.code === 'snapshot-unavailable';
+  // The message of a bad request only counts its faults.
+  const reason = (isTold && error.errors.map(({ detail }) => detail).join(' ')) || error.message;
   const retry = (): void => void revision.value++;
   useEffect(() => {
     if (!isLoading) return;
     const timer = setTimeout(retry, 2000);
     return () => clearTimeout(timer);
   });
-  return (
-    <Alert
-      text={isLoading ? say('stillLoading') : say('failed', { reason: error.message })}
-      onRetry={retry}
-    />
-  );
+  return <Alert text={isLoading ? say('stillLoading') : say('failed', { reason })} onRetry={retry} />;
 }
 
 function Alert({ text, onRetry }: { readonly text: string; readonly onRetry: () => void }): JSX.Element {
@@ -120,8 +122,28 @@ async function reloadFor(name: string, isAsked: boolean): Promise<boolean> {
 }
 const MARK = 'lectern.reloaded.';
 
+/** The name of the sheet of later.css. The build knows it. */
+declare const LATER_STYLE: string;
+let laterStyle: Promise<void> | null = null;
+
+function readLaterStyle(): Promise<void> {
+  laterStyle ??= new Promise((resolve, reject) => {
+    const sheet = document.createElement('link');
+    sheet.rel = 'stylesheet';
+    sheet.href = new URL(LATER_STYLE, import.meta.url).href;
+    sheet.onload = () => resolve();
+    sheet.onerror = () => {
+      sheet.remove();
+      laterStyle = null;
+      reject(new Error(LATER_STYLE));
+    };
+    document.head.append(sheet);
+  });
+  return laterStyle;
+}
+
 /**
- * A view whose script is loaded when it is first shown, or before by `load`.
+ * A view whose script and style are loaded when it is first shown, or before by `load`.
  * @param name of the script, the same in all builds
  */
 export function lazy<P extends object>(
@@ -131,7 +153,7 @@ export function lazy<P extends object>(
   let loaded: ComponentType<P> | null = null;
   const load = async (): Promise<void> => {
     if (loaded !== null) return;
-    loaded = await read();
+    [loaded] = await Promise.all([read(), readLaterStyle()]);
     // The next upgrade may reload again.
     sessionStorage.removeItem(MARK + name);
   };

@@ -1,7 +1,7 @@
 /** Texts, dates and times in the language of the page. */
 
 import { computed } from '@preact/signals';
-import { language, words, zone } from './store.js';
+import { language, locale, words, zone } from './store.js';
 import { addDays, utcOf } from './time.js';
 import { fill, memoised, RIGHT_TO_LEFT, type WordName } from './words.js';
 
@@ -11,11 +11,6 @@ export function say(name: WordName, values?: Readonly<Record<string, string | nu
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>();
-const locale = computed(() => {
-  const [wanted] = navigator.languages.filter((tag) => tag.split('-')[0] === language.value);
-  // English without a region gets days before months, as in most of the world.
-  return wanted ?? (language.value === 'en' ? 'en-GB' : language.value);
-});
 
 function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${locale.value} ${JSON.stringify(options)}`;
@@ -82,14 +77,12 @@ export const LONG_DATE: Intl.DateTimeFormatOptions = {
 };
 
 /** @param days of which the first is `from` */
-export function sayDates(from: string, days: number): string {
-  const options: Intl.DateTimeFormatOptions = {
-    day: 'numeric',
-    month: 'long',
-    year: 'numeric',
-    timeZone: 'UTC',
-  };
-  return format(options).formatRange(utcOf(from), utcOf(addDays(from, days - 1)));
+export function sayDates(
+  from: string,
+  days: number,
+  options: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'long', year: 'numeric' },
+): string {
+  return format({ ...options, timeZone: 'UTC' }).formatRange(utcOf(from), utcOf(addDays(from, days - 1)));
 }
 
 export function sayNumber(n: number, options?: Intl.NumberFormatOptions): string {
@@ -105,10 +98,10 @@ export function sayList(texts: readonly string[]): string {
   return texts.length === 1 ? (texts[0] as string) : listsOf(language.value).format(texts);
 }
 
-/** "3 minutes ago", "in 2 hours". */
-export function sayAgo(instant: number, from: number): string {
+/** "3 minutes ago", "in 2 hours". @param style `narrow` where there is little room: "3 min ago", "now" */
+export function sayAgo(instant: number, from: number, style: 'long' | 'narrow' = 'long'): string {
   const seconds = Math.round((instant - from) / 1000);
-  const relative = new Intl.RelativeTimeFormat(language.value, { numeric: 'auto' });
+  const relative = new Intl.RelativeTimeFormat(language.value, { numeric: 'auto', style });
   for (const [unit, size] of [
     ['day', 86_400],
     ['hour', 3_600],
@@ -116,5 +109,5 @@ export function sayAgo(instant: number, from: number): string {
   ] as const) {
     if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
   }
-  return relative.format(0, 'minute');
+  return relative.format(0, style === 'long' ? 'minute' : 'second');
 }

@@ -9,6 +9,7 @@ import {
   announcement,
   deviceZone,
   go,
+  isNarrow,
   keep,
   language,
   now,
@@ -31,14 +32,19 @@ export function Status(): JSX.Element | null {
   }
   if (token.value === null) return <p class="status" />;
   const published = publishedAt.value;
-  const age =
-    published === null ? '' : say('dataFrom', { ago: sayAgo(published, Math.max(now.value, published)) });
   const state = live.value;
+  const ago = (style: 'long' | 'narrow'): string =>
+    published === null ? '' : sayAgo(published, Math.max(now.value, published), style);
+  // On a phone the dot says that all is well.
+  const isShort = isNarrow.value;
   return (
     <p class="status" data-state={state} title={published === null ? '' : sayMoment(published)}>
       <span class="dot" aria-hidden="true" />
-      <span class="status-live">{say(state)}</span>
-      <span class="status-age">{age}</span>
+      <span class={isShort && state === 'live' ? 'hidden' : 'status-live'}>{say(state)}</span>
+      <span class={isShort ? 'hidden' : 'status-age'}>
+        {published !== null && say('dataFrom', { ago: ago('long') })}
+      </span>
+      {isShort && <span aria-hidden="true">{ago('narrow')}</span>}
     </p>
   );
 }

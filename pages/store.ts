@@ -9,6 +9,7 @@ import {
   isZone,
   monthStart,
   wallTime,
+  weekdayOf,
   weekStart,
 } from './time.js';
 import { type LanguageCode, languageFor, loadLanguage, RIGHT_TO_LEFT, type Words } from './words.js';
@@ -144,14 +145,27 @@ export function wantedLanguage(): LanguageCode {
   return languageFor(asked === null ? navigator.languages : [asked, ...navigator.languages]);
 }
 
-/** 1 for Monday to 7 for Sunday, as the region of the device has it. */
-export const firstDay: number = (() => {
-  const locale = new Intl.Locale(navigator.language) as Intl.Locale & {
-    getWeekInfo?: () => { firstDay: number };
-    weekInfo?: { firstDay: number };
-  };
-  return (locale.getWeekInfo?.() ?? locale.weekInfo)?.firstDay ?? 1;
-})();
+/** The language of the page, with the region of the device if it is one of its own. */
+export const locale = computed(() => {
+  const [wanted] = navigator.languages.filter((tag) => tag.split('-')[0] === language.value);
+  // English without a region gets days before months, as in most of the world.
+  return wanted ?? (language.value === 'en' ? 'en-GB' : language.value);
+});
+
+/** Days are 1 for Monday to 7 for Sunday. */
+interface Week {
+  readonly firstDay: number;
+  readonly weekend: readonly number[];
+}
+const week = computed((): Week => {
+  const known = new Intl.Locale(locale.value) as Intl.Locale & { getWeekInfo?: () => Week; weekInfo?: Week };
+  return known.getWeekInfo?.() ?? known.weekInfo ?? { firstDay: 1, weekend: [6, 7] };
+});
+export const firstDay = computed(() => week.value.firstDay);
+
+export function isWeekend(date: string): boolean {
+  return week.value.weekend.includes(weekdayOf(date));
+}
 
 /** Told to screen readers, politely. */
 export const announcement = signal('');
@@ -184,11 +198,12 @@ export interface Range {
 export function rangeOf(view: ViewName, date: string): Range {
   const byDays = (days: number) => (from: string, direction: 1 | -1) => addDays(from, direction * days);
   if (view === 'day') return { from: date, days: 1, step: byDays(1) };
-  if (view === 'list') return { from: weekStart(date, firstDay), days: LIST_DAYS, step: byDays(LIST_DAYS) };
-  if (view !== 'month') return { from: weekStart(date, firstDay), days: 7, step: byDays(7) };
-  const from = weekStart(monthStart(date), firstDay);
+  if (view === 'list')
+    return { from: weekStart(date, firstDay.value), days: LIST_DAYS, step: byDays(LIST_DAYS) };
+  if (view !== 'month') return { from: weekStart(date, firstDay.value), days: 7, step: byDays(7) };
+  const from = weekStart(monthStart(date), firstDay.value);
   const days = Math.ceil(daysBetween(from, addMonths(date, 1)) / 7) * 7;
-  return { from, days, step: (_, direction) => weekStart(addMonths(date, direction), firstDay) };
+  return { from, days, step: (_, direction) => weekStart(addMonths(date, direction), firstDay.value) };
 }
 
 export function windowOf(

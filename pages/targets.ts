@@ -1,6 +1,7 @@
 /** Whose timetables are shown, and how they are called. */
 
 import { signal } from '@preact/signals';
+import { TimetableProblem } from 'lectern/client';
 import { useEffect } from 'preact/hooks';
 import { type Address, sameTarget, TARGETS_MAX, type Target } from './address.js';
 import { client, NAME_MARK, reading, readNames, revision, shortId, token } from './data.js';
@@ -13,26 +14,44 @@ export function targetsOf({ of }: Address): readonly Target[] {
   return of.length === 0 ? ME : of;
 }
 
-const knownNames = signal<ReadonlyMap<string, string>>(new Map());
+/** Null for what the timetable does not have. */
+const knownNames = signal<ReadonlyMap<string, string | null>>(new Map());
 
 export function keyOf({ kind, id }: Target): string {
   return `${kind}:${id}`;
 }
 
-export function noteName(target: Target, name: string): void {
+export function noteName(target: Target, name: string | null): void {
   if (knownNames.peek().get(keyOf(target)) === name) return;
   knownNames.value = new Map([...knownNames.peek(), [keyOf(target), name]]);
 }
 
+const DIRECTORIES = {
+  course: ['/schedule/courses', 'courseId'],
+  lecturer: ['/schedule/lecturers', 'lecturerId'],
+  group: ['/schedule/groups', 'studyGroup'],
+} as const;
+
+/** What has no name has its id for one. @returns null for what the timetable does not have */
 async function readName({ kind, id }: Target): Promise<string | null> {
-  if (kind === 'room') return (await readNames()).rooms.get(id) ?? null;
-  if (kind === 'course') return (await readNames()).courses.get(id) ?? null;
-  if (kind === 'lecturer') {
-    const { data } = await client.get('/schedule/lecturers', { lecturerId: [id], limit: 1 });
-    return data[0]?.name ?? null;
+  if (kind === 'me') return say('myTimetable');
+  const names = await readNames();
+  if (kind === 'room') return names.rooms.get(id) ?? null;
+  const known = kind === 'course' && names.courses.get(id);
+  if (known) return known;
+  const [path, parameter] = DIRECTORIES[kind];
+  try {
+    const { data, total } = await client.get(path, { [parameter]: [id], limit: 1 });
+    if (total === 0) return null;
+    return (total === 1 && data[0]?.name) || shortId(id);
+  } catch (error) {
+    if (error instanceof TimetableProblem && error.status === 400) return null;
+    throw error;
   }
-  const { data, total } = await client.get('/schedule/groups', { studyGroup: [id], limit: 1 });
-  return total === 1 ? (data[0]?.name ?? null) : null;
+}
+
+export function isUnknown(target: Target): boolean {
+  return knownNames.value.get(keyOf(target)) === null;
 }
 
 /** The name to show; until it is known, what stands for it. */
@@ -52,7 +71,7 @@ export function useNames(targets: readonly Target[]): void {
     for (const target of targets) {
       if (target.kind === 'me' || target.id.startsWith(NAME_MARK)) continue;
       reading(() => readName(target)).then(
-        (name) => name !== null && noteName(target, name),
+        (name) => noteName(target, name),
         () => {},
       );
     }

@@ -24,19 +24,28 @@ const settings = {
   // light-dark() of style sheets.
   target: ['chrome123', 'firefox120', 'safari17.5'],
 };
-const { outputFiles, metafile } = await build({
+const output = { outdir: TO, metafile: true, entryNames: '[name]-[hash]' };
+const styles = await build({
   ...settings,
-  entryPoints: { main: join(FROM, 'main.tsx'), style: join(FROM, 'style.css') },
-  outdir: TO,
+  ...output,
+  entryPoints: [join(FROM, 'style.css'), join(FROM, 'later.css')],
+});
+const nameOf = ({ metafile }, entry) => {
+  const [path] = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint?.endsWith(entry));
+  return path.slice(path.lastIndexOf('/') + 1);
+};
+const scripts = await build({
+  ...settings,
+  ...output,
+  entryPoints: [join(FROM, 'main.tsx')],
   format: 'esm',
   splitting: true,
-  metafile: true,
-  entryNames: '[name]-[hash]',
   chunkNames: 'part-[hash]',
   jsx: 'automatic',
   jsxImportSource: 'preact',
   alias: { 'lectern/client': join(ROOT, 'src/client/client.ts') },
   legalComments: 'none',
+  define: { LATER_STYLE: JSON.stringify(nameOf(styles, 'pages/later.css')) },
   // V8 compiles all functions while it reads the file, not one by one at the first click.
   banner: { js: '//# allFunctionsCalledOnLoad' },
 });
@@ -58,13 +67,10 @@ function write(name, bytes, isHashed) {
   files[name] = { type, codings, isHashed };
 }
 
-for (const { path, contents } of outputFiles) write(relative(TO, path), Buffer.from(contents), true);
-const outputs = Object.entries(metafile.outputs);
-const outputOf = (entry) => {
-  const [path] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith(entry)) ?? [];
-  return path.slice(path.lastIndexOf('/') + 1);
-};
-const [script, style] = [outputOf('pages/main.tsx'), outputOf('pages/style.css')];
+for (const { path, contents } of [...styles.outputFiles, ...scripts.outputFiles]) {
+  write(relative(TO, path), Buffer.from(contents), true);
+}
+const [script, style] = [nameOf(scripts, 'pages/main.tsx'), nameOf(styles, 'pages/style.css')];
 
 for (const name of ['icon.svg', 'app.webmanifest']) write(name, readFileSync(join(FROM, name)), false);
 const worker = await build({
@@ -78,7 +84,7 @@ writeFileSync(join(TO, 'built.json'), JSON.stringify({ script, style, files }));
 
 /** The packages whose code is in the files, with their licences. */
 const folders = new Set(
-  Object.keys(metafile.inputs).flatMap(
+  Object.keys(scripts.metafile.inputs).flatMap(
     (path) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0] ?? [],
   ),
 );

@@ -48,9 +48,12 @@ export function Body(props: BodyProps): JSX.Element {
   const hasPanel = block !== null || opened !== undefined;
   // An attribute, because :has() would make every change of the page dearer.
   useLayoutEffect(() => {
-    document.body.toggleAttribute('data-panel', hasPanel);
-    return () => document.body.removeAttribute('data-panel');
-  }, [hasPanel]);
+    const { dataset } = document.body;
+    if (hasPanel) dataset.panel = shown.length > 1 ? 'beside' : '';
+    return () => {
+      delete dataset.panel;
+    };
+  }, [hasPanel, shown.length]);
   return (
     <div
       class="body"
@@ -60,7 +63,7 @@ export function Body(props: BodyProps): JSX.Element {
     >
       <div class="above">
         <NowAndNext key={`${shown[0]?.key} ${from} ${days}`} {...props} />
-        <Kinds shown={shown} />
+        {!isNarrow.value && <Kinds shown={shown} />}
       </div>
       {isEmpty && !isLoading && (
         <div class="notice empty">
@@ -82,6 +85,7 @@ export function Body(props: BodyProps): JSX.Element {
       ) : (
         <Days {...props} isFolded={isNarrow.value && !isPrinting.value} onBlock={setBlock} />
       )}
+      {isNarrow.value && <Kinds shown={shown} />}
       {block !== null && opened === undefined && (
         <BlockPanel lessons={block} onClose={() => setBlock(null)} />
       )}

@@ -27,7 +27,7 @@ async function readClashes(signal: AbortSignal): Promise<readonly Clash[]> {
 }
 
 function weekOf(clash: Clash): string {
-  return weekStart(wallTime(clash.start, zone.value).date, firstDay);
+  return weekStart(wallTime(clash.start, zone.value).date, firstDay.value);
 }
 
 function isOver({ end }: Clash): boolean {
@@ -137,7 +137,7 @@ function KindFilter({ clashes }: { readonly clashes: readonly Clash[] }): JSX.El
 /** A column for each week; a click shows only that week. */
 function Chart({ clashes }: { readonly clashes: readonly Clash[] }): JSX.Element | null {
   const { from } = address.value.more;
-  const present = weekStart(today.value, firstDay);
+  const present = weekStart(today.value, firstDay.value);
   const place = useRef<HTMLLIElement>(null);
   // On a phone the past weeks alone would be in sight.
   useLayoutEffect(() => {

@@ -9,7 +9,7 @@ import { say } from '../speak.js';
 import { address, go, rangeOf, shownDate, windowOf, zone } from '../store.js';
 import { wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
-import { DateBar, TakeButton, ViewSwitch } from './toolbar.js';
+import { Frame } from './toolbar.js';
 
 const TakeFeed = lazy('take-feed', () => import('./take-feed.js').then((view) => view.TakeFeed));
 
@@ -43,19 +43,15 @@ export function FeedView({ feed }: { readonly feed: Feed }): JSX.Element {
   document.title = `${name} · ${say('appName')}`;
   return (
     <>
-      <div class="toolbar">
-        <h1 class="whose">
+      <Frame
+        title={
           <span class="whose-one">
             <Icon name="me" />
             <bdi>{name}</bdi>
           </span>
-        </h1>
-        <TakeButton>
-          <TakeFeed feed={feed} />
-        </TakeButton>
-        <DateBar />
-        <ViewSwitch />
-      </div>
+        }
+        take={<TakeFeed feed={feed} />}
+      />
       <Body
         shown={[shown]}
         from={from}

@@ -32,7 +32,8 @@ const ROOMS_AT_FIRST = Math.max(6, Math.ceil((innerHeight - BARS_TOP) / BAR_HEIG
 const ROOMS_MORE = 36;
 /** The API takes so many in one request. */
 const ROOM_IDS_MAX = 100;
-const FREE_AT_FIRST = 24;
+/** Two rows on a usual screen. */
+const FREE_AT_FIRST = 12;
 const MINUTES_CHOICES = [30, 45, 60, 90, 120, 180, 240];
 const WEEKS_CHOICES = [1, 2, 4, 8, 12, 15];
 /** What is shown is painted first. */
@@ -41,6 +42,8 @@ const REST_MS = 100;
 interface Lessons {
   readonly date: string;
   readonly isWhole: boolean;
+  /** Whether lessons of this room were read. */
+  readonly isUsed: (id: string) => boolean;
   /** By room; null for one that was not read. They are made when the room is shown. */
   readonly lessonsIn: (id: string) => readonly Lesson[] | null;
 }
@@ -92,7 +95,7 @@ async function readLessons(date: string, signal: AbortSignal, roomId?: string[])
     }
     return lessons;
   };
-  return { date, isWhole: roomId === undefined, lessonsIn };
+  return { date, isWhole: roomId === undefined, isUsed: (id) => byRoom.has(id), lessonsIn };
 }
 
 /** @param count how many rooms are shown */
@@ -164,7 +167,7 @@ export function FreeRooms(): JSX.Element {
         <div aria-busy={isLoading} data-loading={isLoading || undefined} class="body">
           <FreeList free={data.free} />
           <Bars
-            day={rest?.date === data.date ? { ...data, lessonsIn: rest.lessonsIn } : data}
+            day={rest?.date === data.date ? { ...data, ...rest } : data}
             minute={minute}
             minutes={minutes}
             count={count}
@@ -226,6 +229,7 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
           ))}
         </select>
       </label>
+      <SeatsField />
       <label>
         {say('weeksRunning')}
         <select
@@ -240,7 +244,6 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
           ))}
         </select>
       </label>
-      <SeatsField />
       <BuildingField />
     </form>
   );
@@ -269,15 +272,10 @@ function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Elemen
                 choose({ kind: 'room', id: entry.id ?? '' }, entry.name ?? shortId(entry.id ?? ''))
               }
             >
-              <strong dir="auto">{entry.name ?? shortId(entry.id ?? '')}</strong>
-              {until(entry)}
-              {(entry.capacity ?? null) !== null && (
-                <>
-                  <br />
-                  {say('seatCount', { n: entry.capacity ?? 0 })}
-                  {entry.building ? ` · ${entry.building}` : ''}
-                </>
-              )}
+              <strong dir="auto">{entry.name ?? shortId(entry.id ?? '')}</strong>{' '}
+              {(entry.capacity ?? null) !== null && say('seatCount', { n: entry.capacity ?? 0 })}
+              {entry.building && <bdi>{` · ${entry.building}`}</bdi>}
+              <span class="free-until">{until(entry)}</span>
             </button>
           </li>
         ))}
@@ -306,11 +304,12 @@ function Bars({ day, minute, minutes, count, onCount }: BarsProps): JSX.Element 
     () => day.rooms.filter(({ name }) => name.toLowerCase().includes(wanted)),
     [day.rooms, wanted],
   );
-  // A room whose lessons are not there yet would look free.
-  const rooms = found.slice(0, isPrinting.value ? found.length : count).flatMap((room) => {
-    const lessons = day.lessonsIn(room.id);
-    return lessons === null ? [] : [{ ...room, lessons }];
-  });
+  // First the rooms in use. A room whose lessons are not there yet would look free.
+  const used = found.filter(({ id }) => day.isUsed(id));
+  const unused = day.isWhole ? found.filter(({ id }) => !day.isUsed(id)) : [];
+  const rooms = [...used, ...unused]
+    .slice(0, isPrinting.value ? found.length : count)
+    .map((room) => ({ ...room, lessons: day.lessonsIn(room.id) ?? [] }));
   const hours = Array.from({ length: LAST_HOUR - FIRST_HOUR }, (_, n) => FIRST_HOUR + n);
   const isFree = new Set(day.free.map(({ id }) => id));
   const wall = wallTime(now.value, zone.value);
@@ -354,11 +353,15 @@ function Bars({ day, minute, minutes, count, onCount }: BarsProps): JSX.Element 
         </div>
         <ul data-today={date === wall.date || undefined}>
           {rooms.map((room, n) => (
-            <li key={room.id} class={n < ROOMS_AT_FIRST ? 'bar' : 'bar far'}>
+            <li
+              key={room.id}
+              class={n < ROOMS_AT_FIRST ? 'bar' : 'bar far'}
+              data-free={isFree.has(room.id) || undefined}
+              data-parted={n === used.length || undefined}
+            >
+              {n === used.length && <p class="bars-unused">{say('roomsUnused', { n: unused.length })}</p>}
               {nameButton(room, isFree.has(room.id))}
-              <ul class="bar-day" data-free={isFree.has(room.id) || undefined}>
-                {lessonBars(room.lessons, date)}
-              </ul>
+              <ul class="bar-day">{lessonBars(room.lessons, date)}</ul>
             </li>
           ))}
         </ul>

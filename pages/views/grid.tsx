@@ -7,7 +7,7 @@ import { type Box, layOut } from '../layout.js';
 import { type Day, dayOf, type Lesson, type Span } from '../lessons.js';
 import { aboutOf } from '../parts.js';
 import { say, sayDate, sayDay, sayHour, sayTimes } from '../speak.js';
-import { address, go, link, now, open, shownDate, today, zone } from '../store.js';
+import { address, go, isWeekend, link, now, open, shownDate, today, zone } from '../store.js';
 import { addDays, wallTime, weekdayOf } from '../time.js';
 import { type BodyProps, type ShownTimetable, titleOf } from './body.js';
 
@@ -37,9 +37,7 @@ interface DaysProps extends BodyProps {
 
 export function Days({ shown, from, days, nameOf, isFolded, onBlock }: DaysProps): JSX.Element {
   const dates = Array.from({ length: days }, (_, n) => addDays(from, n));
-  const used = dates.filter(
-    (date) => weekdayOf(date) <= 5 || date === today.value || countOf(shown, date) > 0,
-  );
+  const used = dates.filter((date) => !isWeekend(date) || date === today.value || countOf(shown, date) > 0);
   const isFold = isFolded && days > 1;
   const visible = isFold ? dates.filter((date) => date === shownDate.value) : days === 1 ? dates : used;
   const hours = hoursOf(shown, visible);
@@ -72,7 +70,7 @@ export function Days({ shown, from, days, nameOf, isFolded, onBlock }: DaysProps
           onBlock={onBlock}
         />
       ) : (
-        <div class="grids" data-count={shown.length}>
+        <div class="grids" style={{ '--columns': visible.length }}>
           {shown.map((timetable) => (
             <section key={timetable.key} class="grid-of">
               {shown.length > 1 && (

@@ -19,32 +19,39 @@ export function State(): JSX.Element {
     const instant = Date.parse(text);
     return <span title={sayMoment(instant)}>{sayAgo(instant, Math.max(now.value, instant))}</span>;
   };
-  const facts: readonly (readonly [string, JSX.Element | string | null])[] = [
-    [say('events'), snapshot === null ? null : sayNumber(snapshot.events)],
-    [say('builtAt'), snapshot === null ? null : moment(snapshot.builtAt)],
+  const rejected = snapshot?.rejected ?? 0;
+  const facts: readonly (readonly [string, JSX.Element | string | null, boolean?])[] = [
+    [say('events'), snapshot && sayNumber(snapshot.events)],
+    [
+      say('leftOut'),
+      snapshot && (rejected > 0 ? say('leftOutRecords', { n: rejected }) : say('noneLeftOut')),
+      rejected > 0,
+    ],
+    [say('builtAt'), moment(snapshot?.builtAt ?? null)],
     [say('lastSuccess'), moment(source.lastSuccess)],
-    [say('failingSince'), moment(source.failingSince)],
-    [say('lastError'), source.lastError],
-    [say('version'), version],
+    [say('failingSince'), moment(source.failingSince), true],
+    [say('lastError'), source.lastError ?? data.snapshotFileError, true],
   ];
   return (
     <div class="body state" aria-busy="false">
       <div class="toolbar">
         <h1 class="whose">{say('stateTitle')}</h1>
+        <a class="button" href="docs">
+          {say('apiDocs')}
+        </a>
       </div>
-      <p class="state-status" data-status={status}>
-        {status !== 'ok' && <Icon name="warning" />} {say(STATUS_TEXTS[status])}
-      </p>
-      <p class={snapshot !== null && snapshot.rejected > 0 ? 'notice problem' : 'notice'}>
-        {snapshot !== null && snapshot.rejected > 0
-          ? say('leftOutRecords', { n: snapshot.rejected })
-          : say('noneLeftOut')}
-      </p>
+      <div class="card state-status" data-status={status}>
+        <Icon name={status === 'ok' ? 'state' : 'warning'} />
+        <strong>{say(STATUS_TEXTS[status])}</strong>
+        <span>
+          {say('version')} {version}
+        </span>
+      </div>
       <dl class="facts">
         {facts
           .filter(([, value]) => value !== null)
-          .map(([name, value]) => (
-            <div key={name}>
+          .map(([name, value, isBad = false]) => (
+            <div key={name} class="card" data-bad={isBad || undefined}>
               <dt>{name}</dt>
               <dd>{value}</dd>
             </div>
@@ -53,10 +60,11 @@ export function State(): JSX.Element {
       {data.leftOut.length > 0 && (
         <ul class="rejections">
           {data.leftOut.map(({ code, count, samples }) => (
-            <li key={code} class="card">
+            <li key={code} class="card" style={{ '--share': count / rejected }}>
               <h2>
                 {sayNumber(count)} <code>{code}</code>
               </h2>
+              <div class="rejections-share" aria-hidden="true" />
               <ul>
                 {samples.map((sample) => (
                   <li key={sample}>

@@ -14,11 +14,12 @@ import {
   type Timetable,
   useLoaded,
 } from '../data.js';
+import { focusFind, kindWord } from '../find.js';
 import { dayOf, type Lesson, lessonsOf, type Row } from '../lessons.js';
-import { Loading, Problem } from '../parts.js';
+import { Icon, Loading, Problem } from '../parts.js';
 import { say } from '../speak.js';
-import { address, announcement, isChoosing, rangeOf, shownDate, windowOf, zone } from '../store.js';
-import { keyOf, nameOf, targetsOf, useNames } from '../targets.js';
+import { address, announcement, isChoosing, link, rangeOf, shownDate, windowOf, zone } from '../store.js';
+import { isUnknown, keyOf, nameOf, targetsOf, useNames } from '../targets.js';
 import { addDays } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
 import { prepareDay } from './grid.js';
@@ -124,6 +125,7 @@ export function TimetableView(): JSX.Element {
       ),
     [data, clashes, not],
   );
+  const unknown = targets.filter(isUnknown);
   const isUnmapped = error instanceof TimetableProblem && error.code === 'identity-not-mapped';
   const hasNone = of.length === 0 && isUnmapped;
   useLayoutEffect(() => {
@@ -137,9 +139,22 @@ export function TimetableView(): JSX.Element {
   return (
     <>
       {shown.some(({ isCut }) => isCut) && <p class="notice">{say('cutOff')}</p>}
-      {error !== null && <Problem error={error} />}
+      {unknown.map((target) => (
+        <div key={keyOf(target)} class="notice problem" role="alert">
+          <p>{say('unknownTarget', { name: nameOf(target), kind: kindWord(target.kind) })}</p>
+          <div class="row">
+            <a class="button" {...link({ of: [], open: null })}>
+              {say('myTimetable')}
+            </a>
+            <button type="button" class="button primary" onClick={focusFind}>
+              <Icon name="search" /> {say('findShort')}
+            </button>
+          </div>
+        </div>
+      ))}
+      {error !== null && unknown.length === 0 && <Problem error={error} />}
       {error === null && data === null && <Loading />}
-      {data !== null && (
+      {data !== null && unknown.length < targets.length && (
         <Body
           shown={shown}
           from={from}

@@ -1,10 +1,10 @@
 /** Above a view of days: whose it is, which days are shown, which view. */
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { sameTarget, TIMETABLE_VIEWS } from '../address.js';
+import { sameTarget, TIMETABLE_VIEWS, type ViewName } from '../address.js';
 import { CloseButton, Icon, lazy } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayDates } from '../speak.js';
-import { address, go, link, move, rangeOf, shownDate } from '../store.js';
+import { address, go, isNarrow, link, move, rangeOf, shownDate, today } from '../store.js';
 import { nameOf, targetsOf } from '../targets.js';
 import { addDays, isDate, weekNumber } from '../time.js';
 
@@ -15,17 +15,32 @@ export function Toolbar(): JSX.Element {
   const { view } = address.value;
   const isTimetable = TIMETABLE_VIEWS.includes(view);
   return (
-    <div class="toolbar">
-      <h1 class="whose">{isTimetable ? <Whose /> : say(view === 'free' ? 'freeRooms' : 'usageTitle')}</h1>
-      {isTimetable && (
-        <TakeButton>
-          <Take targets={targetsOf(address.value)} />
-        </TakeButton>
-      )}
-      <DateBar />
-      {isTimetable && <ViewSwitch />}
-      {isTimetable && <LeftOutList />}
-    </div>
+    <Frame
+      title={isTimetable ? <Whose /> : say(view === 'free' ? 'freeRooms' : 'usageTitle')}
+      take={isTimetable && <Take targets={targetsOf(address.value)} />}
+    />
+  );
+}
+
+interface FrameProps {
+  readonly title: ComponentChildren;
+  /** How to take the timetable along; `false` for what is none. */
+  readonly take: JSX.Element | false;
+}
+
+export function Frame({ title, take }: FrameProps): JSX.Element {
+  return (
+    <>
+      <div class="toolbar">
+        <h1 class="whose">{title}</h1>
+        {take && <TakeButton>{take}</TakeButton>}
+        {!isNarrow.value && <DateBar />}
+        {take && <ViewSwitch />}
+        {take && <LeftOutList />}
+      </div>
+      {/* Beside the view, so that it can stay in sight. */}
+      {isNarrow.value && <DateBar />}
+    </>
   );
 }
 
@@ -52,13 +67,13 @@ function Whose(): JSX.Element {
 }
 
 /** A button that opens the children: how to take the timetable along. */
-export function TakeButton({ children }: { readonly children: ComponentChildren }): JSX.Element {
+function TakeButton({ children }: { readonly children: ComponentChildren }): JSX.Element {
   const [isTaking, setTaking] = useState(false);
   return (
     <>
       <div class="toolbar-end">
         <button type="button" class="button" aria-expanded={isTaking} onClick={() => setTaking(!isTaking)}>
-          <Icon name="take" /> {say('take')}
+          <Icon name="take" /> <span>{say('take')}</span>
         </button>
       </div>
       {isTaking && children}
@@ -66,16 +81,23 @@ export function TakeButton({ children }: { readonly children: ComponentChildren 
   );
 }
 
-export function DateBar(): JSX.Element {
+function DateBar(): JSX.Element {
   const { view } = address.value;
   const date = shownDate.value;
   const { from, days } = rangeOf(view, date);
+  const isShort = isNarrow.value;
+  const isThisYear = date.slice(0, 4) === today.value.slice(0, 4);
+  const short: Intl.DateTimeFormatOptions = {
+    day: 'numeric',
+    month: 'short',
+    ...(!isThisYear && { year: 'numeric' }),
+  };
   const label =
     days === 1 || view === 'free'
-      ? sayDate(date, LONG_DATE)
+      ? sayDate(date, isShort ? { weekday: 'short', ...short } : LONG_DATE)
       : view === 'month'
         ? sayDate(date, { month: 'long', year: 'numeric' })
-        : sayDates(from, days);
+        : sayDates(from, days, isShort ? short : undefined);
   return (
     <div class="dates">
       <div class="joined">
@@ -107,22 +129,40 @@ export function DateBar(): JSX.Element {
           <span class="week-number">{say('weekNumber', { n: weekNumber(addDays(from, 3)) })}</span>
         )}
       </h2>
-      <input
-        type="date"
-        class="date-field"
-        aria-label={say('chooseDate')}
-        title={say('chooseDate')}
-        value={date}
-        onChange={(event) =>
-          isDate(event.currentTarget.value) && go({ date: event.currentTarget.value, open: null })
-        }
-      />
+      <span class="button date-pick">
+        <Icon name="week" />
+        <input
+          type="date"
+          aria-label={say('chooseDate')}
+          title={say('chooseDate')}
+          value={date}
+          onChange={(event) =>
+            isDate(event.currentTarget.value) && go({ date: event.currentTarget.value, open: null })
+          }
+        />
+      </span>
     </div>
   );
 }
 
-export function ViewSwitch(): JSX.Element {
+function ViewSwitch(): JSX.Element {
   const { view } = address.value;
+  if (isNarrow.value) {
+    return (
+      <select
+        class="switch"
+        aria-label={say('views')}
+        value={view}
+        onChange={(event) => go({ view: event.currentTarget.value as ViewName, open: null })}
+      >
+        {TIMETABLE_VIEWS.map((name) => (
+          <option key={name} value={name}>
+            {say(name as 'day' | 'week' | 'month' | 'list')}
+          </option>
+        ))}
+      </select>
+    );
+  }
   return (
     <nav class="joined switch" aria-label={say('timetable')}>
       {TIMETABLE_VIEWS.map((name) => (

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { client, kinds, noteVersion, ROWS_MAX, useLoaded } from '../data.js';
 import { Chosen, Loading, Problem } from '../parts.js';
 import { say, sayDate, sayDates, sayHour, sayNumber } from '../speak.js';
-import { address, firstDay, setMore, shownDate, windowOf, zone } from '../store.js';
+import { address, firstDay, isWeekend, setMore, shownDate, windowOf, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
 import { BuildingField, readWantedRooms, SeatsField, wantedRoomTexts } from './rooms.js';
 
@@ -66,7 +66,7 @@ function sharesOf({ events, rooms }: Usage, from: string, weeks: number): readon
 export function Usage(): JSX.Element {
   const { more } = address.value;
   const weeks = WEEKS_CHOICES.find((each) => String(each) === more.weeks) ?? WEEKS_USUAL;
-  const from = weekStart(shownDate.value, firstDay);
+  const from = weekStart(shownDate.value, firstDay.value);
   const key = `usage ${from} ${weeks} ${zone.value} ${more.building} ${more.seats} ${more.kind}`;
   const { data, error, isLoading } = useLoaded(key, (signal) => readUsage(from, weeks, signal));
   document.title = `${say('usage')} · ${say('appName')}`;
@@ -123,9 +123,12 @@ interface HeatMapProps {
 
 function HeatMap({ shares, from, rooms }: HeatMapProps): JSX.Element {
   const percent = (share: number): string => sayNumber(share, { style: 'percent', maximumFractionDigits: 0 });
+  /** A little is not nothing. */
+  const shareText = (share: number): string =>
+    share > 0 && share < 0.005 ? `<${percent(0.01)}` : percent(share);
   const days = shares
     .map((hours, n) => ({ date: addDays(from, n), hours }))
-    .filter(({ hours }, n) => n < 5 || hours.some((share) => share > 0));
+    .filter(({ date, hours }) => !isWeekend(date) || hours.some((share) => share > 0));
   const all = days.flatMap(({ hours }) => hours);
   const most = Math.max(...all, 0.01);
   const average = all.reduce((sum, share) => sum + share, 0) / Math.max(1, all.length);
@@ -134,6 +137,13 @@ function HeatMap({ shares, from, rooms }: HeatMapProps): JSX.Element {
       <p>
         {say('usageOf', { n: rooms })}. {say('usageHelp')}{' '}
         {say('averageUse', { share: percent(average), most: percent(Math.max(...all, 0)) })}
+      </p>
+      <p class="heat-legend">
+        {say('usageLegend')} {percent(0)}
+        {[0, 0.25, 0.5, 0.75, 1].map((share) => (
+          <span key={share} class="heat-step" style={{ '--share': share }} aria-hidden="true" />
+        ))}
+        {percent(most)}
       </p>
       <div class="wide" role="region" aria-label={say('usageTitle')} tabIndex={0}>
         <table class="heat">
@@ -155,7 +165,7 @@ function HeatMap({ shares, from, rooms }: HeatMapProps): JSX.Element {
                   const share = hours[n] ?? 0;
                   return (
                     <td key={date} data-none={share === 0 || undefined} style={{ '--share': share / most }}>
-                      {percent(share)}
+                      {shareText(share)}
                     </td>
                   );
                 })}

@@ -34,6 +34,8 @@ const words = {
   loading: 'Loading',
   failed: 'This could not be read: {reason}',
   partMissing: 'A part of this page could not be loaded.',
+  unknownTarget:
+    '“{name}” ({kind}) is not in this timetable: the address of this page may be wrong or old. Find it by its name.',
   retry: 'Try again',
   stillLoading: 'The timetable is still being loaded. This page tries again by itself.',
   // The token.
@@ -123,11 +125,16 @@ const words = {
   freeNone: 'Every room has something scheduled at this time.',
   freeNote: 'Nothing scheduled does not mean that a room is open.',
   roomDay: 'All rooms on this day',
+  roomsUnused: {
+    one: '{n} room has nothing scheduled all day',
+    other: '{n} rooms have nothing scheduled all day',
+  },
   roomFilter: 'Filter rooms by name',
   showMore: { one: 'Show {n} more', other: 'Show {n} more' },
   // Usage.
   usageTitle: 'How full the rooms are',
   usageHelp: 'Share of rooms with a lesson, by weekday and hour.',
+  usageLegend: 'Rooms with a lesson:',
   usageOf: { one: '{n} room', other: '{n} rooms' },
   averageUse: 'On average {share}, at most {most}',
   hour: 'Hour',
@@ -151,6 +158,7 @@ const words = {
   after: 'Now',
   // The state of the service.
   stateTitle: 'State of the service',
+  apiDocs: 'API documentation',
   stateOk: 'All is well',
   stateDegraded: 'Something is wrong',
   stateStarting: 'The timetable is being loaded',

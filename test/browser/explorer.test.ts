@@ -248,7 +248,7 @@ if (NO_BROWSER !== null) {
           await page.locator('.free-room strong').allInnerTexts(),
           wanted
             .sort((a, b) => a.capacity - b.capacity)
-            .slice(0, 24)
+            .slice(0, 12)
             .map(({ name }) => name),
           'the smallest that are large enough come first',
         );

@@ -56,7 +56,7 @@ const ALLOWED: readonly RegExp[] = [
   /^(?:deploy\/(?:fleet\/)?[a-z-]+\.(?:service|yaml|conf|json)|examples\/[a-z-]+\.(?:mjs|jsx)|bench\/results\/[a-z]+\.svg)$/,
   /^fixtures\/(?:demo\.ndjson\.gz|demo-rooms\.ndjson)$/,
   /^docs\/pages\/[a-z-]+\.webp$/,
-  /^dist\/http\/pages\/(?:(?:main|part|style)-[A-Z0-9]{8}\.(?:js|css)|worker\.js|app\.webmanifest|icon\.svg)(?:\.br|\.gz)?$/,
+  /^dist\/http\/pages\/(?:(?:main|part|style|later)-[A-Z0-9]{8}\.(?:js|css)|worker\.js|app\.webmanifest|icon\.svg)(?:\.br|\.gz)?$/,
   /^dist\/http\/pages\/(?:built\.json|licences\.txt)$/,
   /^src\/[a-z0-9/-]+(?:\.d)?\.ts$/,
   /^dist\/[a-z0-9/-]+\.(?:js|d\.ts)(?:\.map)?$/,
