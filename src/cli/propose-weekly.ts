@@ -6,6 +6,7 @@ import { quoteEscaped } from '../base/model/text.js';
 import { DAY_MS, formatInstant } from '../base/model/time.js';
 import { parseWeeks } from '../source/pattern/term.js';
 import { namesWeekday } from '../source/pattern/weekdays.js';
+import { namesMinutes } from '../source/pattern/weekly-rows.js';
 import {
   best,
   hasTimeBesideDay,
@@ -176,7 +177,8 @@ function isClockColumn(column: LookedColumn): boolean {
   if (isLength(column)) return false;
   if (column.form === 'clock' || column.form === 'clocks' || isOneDay(column)) return true;
   const isNamed = certaintyOf(column.name, 'start') > 0 || certaintyOf(column.name, 'end') > 0;
-  return isNamed && column.values.every((value) => /^(?:[01]?\d|2[0-4])[0-5]\d$/.test(value));
+  const clock = namesMinutes(column.name) ? /^\d{1,4}$/ : /^(?:[01]?\d|2[0-4])[0-5]\d$/;
+  return isNamed && column.values.every((value) => clock.test(value));
 }
 
 /** Days by name, or by number in a column with such a name. */

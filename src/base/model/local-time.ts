@@ -258,6 +258,8 @@ export function parseClockTimes(text: string): readonly ClockTime[] | string {
 
 function readClock(text: string): number | string {
   const clock = text.replace(/^(\d)(\d\d)$/, '0$1$2').replace(/([ap])\.?m\.?$/i, '$1m');
+  if (/^\d\d[6-9]\d$/.test(clock))
+    return `minute ${clock.slice(2)} does not exist; minutes since midnight need a column whose name says so, such as start_minutes`;
   return clock === '24:00' || clock === '2400' ? END_OF_DAY : readTimeOfDay(clock, true);
 }
 

@@ -172,6 +172,17 @@ const TIMES = /\d{1,2}(?:[:.h]\d\d|h)(?: ?[ap]\.?m\.?(?!\p{L}))?/giu;
 const WORDS = /(?<![\p{L}\d])\p{L}[\p{L}\p{M}.'\u2019]*/gu;
 const AND = new Set(['and', 'und', 'et', 'y', 'e', 'en', 'i', 'a', 'och', 've', 'и', 'і', 'та']);
 
+/** Between the first and the last day of a range. */
+const DASH = /(?<!\s)\s*[\p{Pd}\u2212~\uff5e\u301c]\s*/gu;
+const RANGE_MARK = /-|(?<!\s)\s+(\S{1,7})\s+|[至到]|から/gu;
+/** The same as words, by language: `do` and `to` are Thursday in others, and `a` is "and" in Czech. */
+const RANGE_WORDS: Readonly<Record<string, string>> = {
+  ...{ to: 'en', through: 'en', thru: 'en', until: 'en', till: 'en sv', bis: 'de', au: 'fr', al: 'es it' },
+  ...{ a: 'fr es pt it', ate: 'pt', tot: 'nl', do: 'pl cs uk', до: 'uk ru', по: 'uk ru', עד: 'he' },
+};
+/** Two names and a word. */
+const RANGE_UNITS_MAX = 2 * NAME_UNITS_MAX + 16;
+
 /** Words of a time, and words between two times; `do` is also Thursday in Dutch and German. */
 const TIME_WORDS = /^(?:[ap]\.?m\.?|h|uhr)$/i;
 const BETWEEN_TIMES = /^(?:to|bis|until|till|à|tot|do|до)$/i;
@@ -190,18 +201,23 @@ export function withoutWeekdays(cell: string): string {
     const isBetween = BETWEEN_TIMES.test(word) && AFTER_TIME.test(before) && !AFTER_RANGE.test(before);
     const isDay = !isBetween && !TIME_WORDS.test(word) && typeof daysOf(word, undefined) !== 'string';
     hasDays ||= isDay;
-    return isDay || AND.has(word.toLowerCase()) ? ';' : word;
+    const isPart = AND.has(word.toLowerCase()) || (!isBetween && Object.hasOwn(RANGE_WORDS, plainOf(word)));
+    return isDay || isPart ? ';' : word;
   });
   // A match begins only where such characters begin, so that the search takes linear time.
-  return hasDays ? text.replace(/(?<![\s,;])[\s,;]*;[\s,;]*/g, ';').replace(/^;|;$/g, '') : cell;
+  if (!hasDays) return cell;
+  const times = text.replace(/;\s*[\p{Pd}\u2212~]\s*(?=;)/gu, ';');
+  return times.replace(/(?<![\s,;])[\s,;]*;[\s,;]*/g, ';').replace(/^;|;$/g, '');
 }
 
 /** The days of a cell that has times, too. */
 function withoutTimes(cell: string): string {
   if (cell.length > CELL_UNITS_MAX || !/\d[:.h]/i.test(cell) || !/\p{L}{2}|^\p{Lu}\s/u.test(cell))
     return cell;
-  const text = cell.replace(TIMES, ' ').replace(/[\p{Pd}\u2212~]+/gu, ' ');
-  return text.replace(WORDS, (word) => (AND.has(word.toLowerCase()) ? ' ' : word)).replace(/[\s,;]+/g, ' ');
+  const text = cell
+    .replace(TIMES, ';')
+    .replace(/(?<!\p{L}\s?)[\p{Pd}\u2212~]+|[\p{Pd}\u2212~]+(?!\s?\p{L})/gu, ' ');
+  return text.replace(/[\s,;]+/g, ' ');
 }
 
 /** The days of a cell such as `Mon`, `Mon, Wed`, `MWF` or `["Mon", "Wed"]`, or a clause on the fault. */
@@ -219,19 +235,56 @@ function daysOf(
   }
   const one = dayOf(text, dayOne, scope);
   if (typeof one !== 'string') return [one];
-  const words = text.split(/[\s,;/+&|[\]"]+/).filter((word) => word !== '');
+  const plain = text.replace(/(?<!\p{L})t\/m(?!\p{L})/giu, 'tot').replace(DASH, '-');
+  const whole = rangeOf(plain, dayOne, scope);
+  if (whole !== null) return whole;
+  const words = plain.split(/[\s,;/+&|[\]"]+/).filter((word) => word !== '');
   if (words.length < 2 && !text.startsWith('[')) return one;
   if (words.length > MEETINGS_MAX) return `it has ${words.length} words; expected at most ${MEETINGS_MAX}`;
   const days: Meanings[] = [];
-  for (const [n, word] of words.entries()) {
-    const isWithin = n > 0 && n < words.length - 1;
-    if (isWithin && BETWEEN_TIMES.test(word)) return 'it is a range of days; expected each day by its name';
+  for (let n = 0; n < words.length; n++) {
+    const [before = '', word = '', after] = [words[n - 1], words[n], words[n + 1]];
+    const isWithin = n > 0 && after !== undefined;
+    const isRange = isWithin && Object.hasOwn(RANGE_WORDS, plainOf(word));
+    const range = isRange ? rangeOf(`${before} ${word} ${after}`, dayOne, scope) : null;
+    if (typeof range === 'string') return range;
+    if (range !== null) {
+      days.splice(-1, 1, ...range);
+      n++;
+      continue;
+    }
     if (isWithin && AND.has(word.toLowerCase())) continue;
     const day = dayOf(word, dayOne, scope);
-    if (typeof day === 'string') return one;
-    days.push(day);
+    const found = typeof day === 'string' ? rangeOf(word, dayOne, scope) : [day];
+    if (found === null || typeof found === 'string') return found ?? one;
+    const isOther = isRange && ![...(found[0]?.keys() ?? [])].some((reading) => days.at(-1)?.has(reading));
+    if (isOther) return 'it is a range of days in no known language; expected each day by its name';
+    days.push(...found);
   }
   return days.length === 0 ? 'it names no day' : days;
+}
+
+/** The days of `Mon-Fri` or `lunes a viernes`, or a clause on the fault; null for other texts. */
+function rangeOf(text: string, dayOne: WeeklyPattern['dayOne'], scope: Scope): Meanings[] | string | null {
+  if (text.length > RANGE_UNITS_MAX) return null;
+  for (const mark of text.matchAll(RANGE_MARK)) {
+    const word = mark[1] === undefined ? null : plainOf(mark[1]);
+    if (word !== null && !Object.hasOwn(RANGE_WORDS, word)) continue;
+    const languages = word === null ? null : RANGE_WORDS[word]?.split(' ');
+    const first = dayOf(text.slice(0, mark.index), dayOne, scope);
+    const last = dayOf(text.slice(mark.index + mark[0].length), dayOne, scope);
+    if (typeof first === 'string' || typeof last === 'string') continue;
+    const readings = [...first].filter(
+      ([reading]) => last.has(reading) && (languages?.includes(reading) ?? true),
+    );
+    const counts = readings.map(([reading, day]) => (((last.get(reading) as number) - day + 7) % 7) + 1);
+    if (new Set(counts).size > 1)
+      return 'it is a range of other days in other languages; expected longer names';
+    const days = Array.from({ length: counts[0] ?? 0 }, (_, n) => n);
+    if (days.length > 0)
+      return days.map((n) => new Map(readings.map(([reading, day]) => [reading, (day + n) % 7])));
+  }
+  return null;
 }
 
 function dayOf(text: string, dayOne: WeeklyPattern['dayOne'], scope: Scope): Meanings | string {

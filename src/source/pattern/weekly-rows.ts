@@ -14,7 +14,7 @@ import { rowHalf } from '../../base/model/derived-identifier.js';
 import type { RejectionCode } from '../../base/model/event.js';
 import { slotOf } from '../../base/model/fields.js';
 import { type ClockTime, NEEDS_DATE_ORDER, parseClockTimes, readDate } from '../../base/model/local-time.js';
-import type { PatternNotes, ReadRules, WeeklyPattern } from '../../base/model/read-rules.js';
+import type { MapValue, PatternNotes, ReadRules, WeeklyPattern } from '../../base/model/read-rules.js';
 import { quoteEscaped } from '../../base/model/text.js';
 import { DAY_MS, MINUTE_MS, parseDate } from '../../base/model/time.js';
 import {
@@ -105,6 +105,27 @@ export function patternFaults({
   return faults;
 }
 
+/** `start_min`, `startMinutes`, `Minuten`: the column holds minutes since midnight. */
+const MINUTE_WORD = /(?:(?<!\p{L})[Mm]|(?<=\p{Ll})M)in(?:ut[eio]s?|uten|uta|uty)?(?!\p{Ll})/u;
+
+export function namesMinutes(value: MapValue | undefined): boolean {
+  const { template = [], steps } = (value === undefined ? null : entryOf(value)) ?? {};
+  const [part] = template;
+  return (
+    steps?.values === undefined &&
+    template.length === 1 &&
+    typeof part === 'object' &&
+    MINUTE_WORD.test(part.column)
+  );
+}
+
+/** Times written as times stay what they are, whatever the name of the column says. */
+function timesOfMinutes(text: string): readonly ClockTime[] | string {
+  if (!/^(?:0|[1-9]\d{0,3})$/.test(text)) return parseClockTimes(withoutWeekdays(text));
+  const start = Number(text) * MINUTE_MS;
+  return start <= DAY_MS ? [{ start, end: null }] : 'a day has 1440 minutes';
+}
+
 function isLength(minutes: number): boolean {
   return Number.isInteger(minutes) && minutes >= 1 && minutes <= MINUTES_MAX;
 }
@@ -155,10 +176,12 @@ export class PatternReader {
   readonly #weeks = new TextMemo<Weeks | string>(VALUE_MEMO_ENTRIES_MAX, VALUE_MEMO_UNITS_MAX);
   readonly #dates = new TextMemo<Dates>(VALUE_MEMO_ENTRIES_MAX, 4 * VALUE_MEMO_UNITS_MAX);
   readonly #clocks = new Map<number, string>();
+  readonly #inMinutes: Readonly<Record<'start' | 'end', boolean>>;
   #held: HeldRow[] = [];
 
   constructor(when: WeeklyPattern, rules: ReadRules, table: PatternTable) {
     this.#when = when;
+    this.#inMinutes = { start: namesMinutes(when.start), end: namesMinutes(when.end) };
     this.#rules = rules;
     this.#table = table;
     this.#weekdays = new WeekdayReader(when.dayOne, table.notes.readings);
@@ -284,9 +307,22 @@ export class PatternReader {
     }
     return Array.from({ length: count }, (_, n) => {
       const { start, end } = itemOf(starts, n);
+      if (start === DAY_MS)
+        throw new PatternFault(
+          'malformed-time',
+          'start 24:00 is the end of the day; expected 00:00 with the next day',
+        );
       const last = ends === null ? null : itemOf(ends, n);
       const endMs =
         minutes !== null ? start + minutes * MINUTE_MS : last !== null ? (last.end ?? last.start) : end;
+      // A range in `end` is the last of several lessons.
+      if (end !== null && endMs !== end && (last?.end ?? null) === null) {
+        const [own, other] = [end, endMs as number].map((ms) => this.#clock(ms));
+        throw new PatternFault(
+          'malformed-time',
+          `the range in start ends at ${own}, but ${minutes === null ? 'end' : 'minutes'} gives ${other}; expected equal ends, or one of the two in when`,
+        );
+      }
       if (endMs === null)
         throw new PatternFault(
           'malformed-time',
@@ -308,10 +344,11 @@ export class PatternReader {
     if (text === '')
       throw new PatternFault('missing-field', `${part} is missing; expected a time of day such as 09:00`);
     // The letter keeps short digits from the front: see TextMemo.
-    const key = `t${text}`;
+    const isMinutes = this.#inMinutes[part];
+    const key = `${isMinutes ? 'm' : 't'}${text}`;
     let times = this.#times.get(key);
     if (times === undefined) {
-      times = parseClockTimes(withoutWeekdays(text));
+      times = isMinutes ? timesOfMinutes(text) : parseClockTimes(withoutWeekdays(text));
       this.#times.set(key, times);
     }
     if (typeof times === 'string')

@@ -186,6 +186,27 @@ fastTest('weekdays are known in many languages, as letters, and several in one c
     ['lundi et jeudi', on(0, 3)],
     ['Mo und Mi', on(0, 2)],
     ['Mon, Wed and Fri', on(0, 2, 4)],
+    ['Mon-Fri', on(0, 1, 2, 3, 4)],
+    ['Mo \u2013 Fr', on(0, 1, 2, 3, 4)],
+    ['Mo-Mi, Fr', on(0, 1, 2, 4)],
+    ['Mo und Mi-Fr', on(0, 2, 3, 4)],
+    ['Monday to Friday', on(0, 1, 2, 3, 4)],
+    ['Mon, Wed thru Fri', on(0, 2, 3, 4)],
+    ['Montag bis Mittwoch', on(0, 1, 2)],
+    ['lundi au mercredi', on(0, 1, 2)],
+    ['lunes a viernes', on(0, 1, 2, 3, 4)],
+    ['segunda-feira a sexta-feira', on(0, 1, 2, 3, 4)],
+    ['seg a qua', on(0, 1, 2)],
+    ['pond\u011bl\u00ed a st\u0159eda', on(0, 2)],
+    ['ma t/m vr', on(0, 1, 2, 3, 4)],
+    ['Mo Do Fr', on(0, 3, 4)],
+    ['pon do pt', on(0, 1, 2, 3, 4)],
+    ['\u043f\u043d-\u043f\u0442', on(0, 1, 2, 3, 4)],
+    ['\u5468\u4e00\u81f3\u5468\u4e94', on(0, 1, 2, 3, 4)],
+    ['\u6708\u301c\u6c34', on(0, 1, 2)],
+    ['Pazartesi - Sal\u0131', on(0, 1)],
+    ['L-V', on(0, 1, 2, 3, 4)],
+    ['Sat-Sun', on(5, 6)],
   ] as const) {
     t.equal(await daysOf({ day, weeks: 1 }), expected, String(day));
   }
@@ -209,7 +230,7 @@ fastTest('the other weekdays of a source tell what a short name or a number mean
   };
   t.equal(await first(['ma', 'wo', 'vr']), '28 30 02', 'in Dutch, ma is Monday');
   t.equal(await first(['ma', 'me', 'ven']), '29 30 02', 'in French, ma is Tuesday');
-  t.match(await first(['Mon to Wed']), /"Mon to Wed": it is a range of days; expected each day by its name/);
+  t.match(await first(['Mon to Xyz']), /"Mon to Xyz": it is a range of days in no known language/);
   t.match(
     await first(['ma']),
     /day "ma": it is Tuesday \(fr, es, it\) or Monday \(nl, sv\); expected a name that has one meaning/,
@@ -244,6 +265,12 @@ fastTest('times of day are read as people write them', async (t) => {
     [{}, { end: undefined, minutes: 90 }, 'T08:00T09:30'],
     [{ start: '23:30' }, { end: undefined, minutes: 60 }, 'T22:30T23:30'],
     [{ start: '22:00', end: '24:00' }, {}, 'T21:00T23:00'],
+    [{ start: '8:00-9:30', end: '9:30' }, {}, 'T07:00T08:30'],
+    [{ start: '8:00-9:30', length: 90 }, { end: undefined, minutes: 'length' }, 'T07:00T08:30'],
+    [{ start_min: 540, endMinutes: '630' }, { start: 'start_min', end: 'endMinutes' }, 'T08:00T09:30'],
+    [{ minutos: 1020 }, { start: 'minutos', end: undefined, minutes: 50 }, 'T16:00T16:50'],
+    [{ Termin: 1020 }, { start: 'Termin', end: undefined, minutes: 50 }, 'T09:20T10:10'],
+    [{ 'Start (min)': '9:00' }, { start: 'Start (min)' }, 'T08:00T09:00'],
   ] as const) {
     t.strictSame(
       await timesOf({ weeks: 1, ...record }, when),
@@ -255,6 +282,11 @@ fastTest('times of day are read as people write them', async (t) => {
     await timesOf({ weeks: 1, day: 'Mon Wed', start: '11:30/13:29 08:30/10:29' }, { end: undefined }),
     ['2026-09-28T10:30T12:29', '2026-09-30T07:30T09:29'],
     'each day has its own time',
+  );
+  t.strictSame(
+    await timesOf({ weeks: 1, day: 'Wed-Fri 8:00-9:00' }, { start: 'day', end: undefined }),
+    ['2026-09-30T07:00T08:00', '2026-10-01T07:00T08:00', '2026-10-02T07:00T08:00'],
+    'a range of days beside its time',
   );
 });
 
@@ -323,6 +355,23 @@ fastTest('each fault of a record is a sentence', async (t) => {
       { end: undefined },
       'start has no end; expected a range such as 8:10 - 8:55, or end or minutes in when',
     ],
+    [{ start: '24:00' }, {}, 'start 24:00 is the end of the day; expected 00:00 with the next day'],
+    [
+      { start: '8:00-9:30', end: '10:00' },
+      {},
+      'the range in start ends at 09:30, but end gives 10:00; expected equal ends, or one of the two in when',
+    ],
+    [
+      { start: '8:00-9:30' },
+      { end: undefined, minutes: 60 },
+      'the range in start ends at 09:30, but minutes gives 09:00; expected equal ends, or one of the two in when',
+    ],
+    [
+      { start: 570 },
+      {},
+      'start "570": minute 70 does not exist; minutes since midnight need a column whose name says so, such as start_minutes',
+    ],
+    [{ start_min: 1500 }, { start: 'start_min' }, 'start "1500": a day has 1440 minutes'],
     [{ start: 'noon' }, {}, 'start "noon": its time of day is not like 8:00, 08:00:00, 0800 or 4:00 PM'],
     [
       { day: 'Mon Wed', start: '8:00, 9:00, 10:00' },
