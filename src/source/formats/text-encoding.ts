@@ -107,27 +107,34 @@ export function foreignText(head: Buffer): string | null {
 export function expectedText(bytes: Buffer, encoding?: string): string {
   if (encoding !== undefined)
     return `expected ${encoding} text; give the right encoding in a timetable file, ${EXAMPLES}`;
-  const hint = looksWestern(bytes)
-    ? 'it looks like windows-1252 (Latin 1): in a timetable file, give encoding: windows-1252'
-    : `if all of it has another encoding, give it as encoding in a timetable file, ${EXAMPLES}`;
+  const likely = likelyEncoding(bytes);
+  const hint =
+    likely === null
+      ? `if all of it has another encoding, give it as encoding in a timetable file, ${EXAMPLES}`
+      : `it looks like ${likely}: in a timetable file, give encoding: ${likely.split(' ')[0]}`;
   return `expected UTF-8 text; ${hint}`;
 }
 
-/** Whether accented letters stand alone and every byte is a character in windows-1252. */
-function looksWestern(bytes: Buffer): boolean {
-  let high = 0;
-  let runs = 0;
-  let controls = 0;
-  let wasHigh = false;
-  for (const byte of bytes) {
-    const isHigh = byte >= 0x80;
-    if (isHigh) {
-      high++;
-      if (!wasHigh) runs++;
-      if (byte < 0xa0) controls++;
-      if (byte === 0x81 || byte === 0x8d || byte === 0x8f || byte === 0x90 || byte === 0x9d) return false;
-    }
-    wasHigh = isHigh;
+/** Bytes that are letters of central Europe where windows-1252 has marks, or letters that do not stand at such places. */
+const CENTRAL =
+  /[\x8a\x8d-\x8f\x9a\x9d-\x9f]|(?<=[A-Za-z])[\xb1\xb3\xb6\xb9\xbf]|[\xa3\xa6\xa9\xae\xaf\xb3\xb6\xb9\xbf](?=[a-z])|[\xc8\xe8](?=[aeiouy\xe1\xe9\xed\xfa\xfd])|(?<![A-Za-z\x80-\xff])[\xc8\xe8](?=[a-z])|[\x8c\x9c](?=[b-df-hj-np-tv-xz\xe6])|[\xcc\xec](?=[a-z\xe1\xe9\xed])|[\xe6\xf1](?![A-Za-z])/g;
+/** Letters of windows-1252 that do not stand at such places in central Europe. */
+const WESTERN =
+  /[\xc5\xe0\xe5]|[\xd1\xf1](?=[aeiou])|(?<=[A-Za-z])\xe8(?=[b-df-hj-np-tv-xz])|[\xec\xf2\xf9](?![A-Za-z])|\xe3o|\xf5e/g;
+/** Letters of ISO 8859-2 that windows-1250 has elsewhere. */
+const ISO = /[A-Za-z\x80-\xff][\xb1\xb6]|[\xb1\xb6\xa9\xae\xa6][a-z]/;
+
+/** The encoding of text whose accented letters stand alone; null if they do not. */
+function likelyEncoding(bytes: Buffer): string | null {
+  const text = bytes.toString('latin1');
+  const count = (characters: RegExp): number => text.match(characters)?.length ?? 0;
+  const high = count(/[\x80-\xff]/g);
+  if (high === 0 || high >= 2 * count(/[\x80-\xff]+/g) || 2 * count(/[\x80-\x9f]/g) > high) return null;
+  if (count(CENTRAL) > count(WESTERN)) {
+    const isIso =
+      count(/[\x80-\x9f]/g) === 0 &&
+      (ISO.test(text) || (text.includes('\xb9') && /[\xe8\xec\xf8]/.test(text)));
+    return isIso ? 'iso-8859-2 (Latin 2)' : 'windows-1250 (central Europe)';
   }
-  return high > 0 && high < 2 * runs && 2 * controls <= high;
+  return /[\x81\x8d\x8f\x90\x9d]/.test(text) ? null : 'windows-1252 (Latin 1)';
 }

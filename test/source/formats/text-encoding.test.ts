@@ -151,6 +151,46 @@ test('the message for CSV in another encoding names it', async (t) => {
   });
 });
 
+/** The bytes of a text in an encoding of one byte a character. */
+function inEncoding(text: string, encoding: string): Buffer {
+  const decoder = new TextDecoder(encoding);
+  const bytes = new Map(Array.from({ length: 256 }, (_, n) => [decoder.decode(Uint8Array.of(n)), n]));
+  return Buffer.from([...text].map((character) => bytes.get(character) ?? 0));
+}
+
+test('the message tells the encodings of western and central Europe apart', async (t) => {
+  const polish = ['Łódź;piątek', 'środa;ćwiczenia', 'Wykład;zajęcia, część, łąka', 'dzień;godz. 8'];
+  const czech = ['Přednáška;pondělí', 'čtvrtek;cvičení', 'Místnost;učebna', 'Týden;středa', 'Žák;úterý'];
+  for (const text of [...polish, ...czech, [...polish, ...czech].join('\n'), 'Štvrtok;cvičenie']) {
+    const message = /it looks like windows-1250 .*give encoding: windows-1250/;
+    const bytes = inEncoding(`title;group\n${text}\n`, 'windows-1250');
+    const likely = (await failureOf(titlesOf(bytes, {}))).message;
+    if (['Místnost;učebna', 'Týden;středa'].includes(text)) t.match(likely, /windows-125[02]/, text);
+    else t.match(likely, message, text);
+  }
+  for (const text of [polish.join('\n'), czech.join('\n')])
+    t.match(
+      (await failureOf(titlesOf(inEncoding(`title;group\n${text}\n`, 'iso-8859-2'), {}))).message,
+      /it looks like iso-8859-2 .*give encoding: iso-8859-2/,
+    );
+  for (const text of [
+    'Übung;Größe',
+    'élève;père, où à la très',
+    'lunedì;università, perché è così',
+    'mañana;niño',
+    'sessão;lições, ação',
+    'Øvelse;Søren på år, læsning',
+    'Föreläsning;måndag på kväll',
+    '3º;aula 2ª, análise',
+    'Résumé;Noël',
+  ])
+    t.match(
+      (await failureOf(titlesOf(inEncoding(`title;group\n${text}\n`, 'iso-8859-1'), {}))).message,
+      WESTERN_HINT,
+      text,
+    );
+});
+
 test('a single row or line in another encoding is rejected alone, with a hint', async (t) => {
   const stray = Buffer.concat([
     Buffer.from('id;title\n1;Übung\n'),
