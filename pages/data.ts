@@ -102,13 +102,19 @@ function becomeLive(state: typeof live.value): void {
 
 /** Whether something could not be read because the service did not answer. */
 let wasOutOfReach = false;
-let isFollowing = false;
 let lastVersion: string | null = null;
+let following: AbortController | null = null;
 async function followChanges(): Promise<void> {
-  if (isFollowing) return;
-  isFollowing = true;
+  if (following !== null || document.hidden) return;
+  const own = new AbortController();
+  following = own;
   try {
-    for await (const message of client.changes({ onState: becomeLive })) {
+    const { signal } = own;
+    for await (const message of client.changes({
+      since: lastVersion ?? undefined,
+      signal,
+      onState: becomeLive,
+    })) {
       const isNew = lastVersion !== null && lastVersion !== message.version;
       lastVersion = message.version;
       noteVersion(message.version);
@@ -119,14 +125,24 @@ async function followChanges(): Promise<void> {
       if (isNew) revision.value++;
     }
   } catch (error) {
+    if (following !== own) return;
     live.value = 'lost';
-    isFollowing = false;
+    following = null;
     if (!isRefusal(error)) return;
     // The token has ended.
     if (isDevelopment.value && (await logIn())) void followChanges();
     else tokenWanted.value = 'refused';
   }
 }
+
+// Browsers open six connections to a service over HTTP/1.1, for all tabs together and for pages that are gone but kept
+// for the way back. A stream of a page that nobody sees would leave the others without one.
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) {
+    following?.abort();
+    following = null;
+  } else if (token.value !== null && tokenWanted.value === null) void followChanges();
+});
 
 export interface Loaded<T> {
   /** The newest that was read for this key; while another key is read, that of the key before. */

@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import { until } from '../waiting/until.js';
 
 /** The environment variable LECTERN_CHROMIUM names another one. */
-const CHROMIUM = process.env.LECTERN_CHROMIUM ?? '/usr/bin/chromium';
+export const CHROMIUM: string = process.env.LECTERN_CHROMIUM ?? '/usr/bin/chromium';
 /** Why there is no browser; null if there is one. */
 export const NO_BROWSER: string | null = existsSync(CHROMIUM)
   ? null
@@ -16,7 +16,7 @@ export const NO_BROWSER: string | null = existsSync(CHROMIUM)
 export const BUILT_PAGES: string = new URL('../../dist/http/pages/', import.meta.url).href;
 const WAIT_MS_MAX = 20_000;
 
-const SWITCHES = [
+export const SWITCHES: readonly string[] = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -49,7 +49,7 @@ export async function openBrowser(
   const profile = mkdtempSync(join(tmpdir(), 'lectern-browser-'));
   const browser = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM,
-    args: SWITCHES,
+    args: [...SWITCHES],
     viewport: { width: 1200, height: 900 },
     ...more,
   });

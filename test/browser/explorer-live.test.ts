@@ -154,6 +154,28 @@ if (NO_BROWSER !== null) {
       await page.close();
     });
 
+    await t.test('a page that nobody sees holds no connection, and catches up', async (t) => {
+      views.publishEvents(HOSTILE.slice(0, 4));
+      const { page } = await open(browser, `${view}?of=group:A&date=2026-10-06`);
+      const isStream = (request: { url(): string }): boolean => request.url().endsWith('/schedule/changes');
+      const see = (isSeen: boolean): Promise<unknown> =>
+        page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${!isSeen}, configurable: true });
+          document.dispatchEvent(new Event('visibilitychange'))`);
+      await page.locator('.status[data-state="live"]').waitFor();
+      const ended = page.waitForEvent('requestfailed', isStream);
+      await see(false);
+      await ended;
+      views.publishEvents([
+        ...HOSTILE.slice(0, 4),
+        lesson(601, 60 * HOUR_MS, 61 * HOUR_MS, { title: 'Meanwhile' }),
+      ]);
+      const begun = page.waitForRequest(isStream);
+      await see(true);
+      t.match((await begun).headers()['last-event-id'], /./, 'it tells what it knows');
+      await page.locator('.lesson[data-fresh]', { hasText: 'Meanwhile' }).waitFor();
+      await page.close();
+    });
+
     await t.test('a change appears by itself; the focus and the place stay', async (t) => {
       views.publishEvents(HOSTILE.slice(0, 4));
       const { page } = await open(browser, `${view}?of=group:A&date=2026-10-06`);
