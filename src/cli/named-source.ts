@@ -3,6 +3,7 @@ import { isTimetableFile } from '../options/conditions.js';
 import type { ReadingSettings, RuleOption, TimetableOptions } from '../options/option-types.js';
 import { databaseOptionsOf, readRulesOf, ruleOptionsOf } from '../options/source-of-settings.js';
 import { readTimetableFile } from '../options/timetable-file.js';
+import { adviceOnSecrets, secretParameters } from '../source/http/call.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
 import type { RoomsSpec } from '../source/rooms-file.js';
 import { liftRules, parseSourceArgument, type SourceSpec, sourceOfSpec } from '../source/spec.js';
@@ -63,7 +64,7 @@ export async function readSource(
     isHidden: !PLACE.test(value),
   }));
   const args = [
-    ...shown.map(shellQuoted),
+    ...shown.map((each) => shellQuoted(withoutSecrets(each))),
     ...headers.map(({ field }) => `--header ${shellQuoted(field)}`),
     ...Object.entries({ table, query }).flatMap(([flag, value]) =>
       value === undefined ? [] : [`--${flag} ${shellQuoted(value)}`],
@@ -74,6 +75,8 @@ export async function readSource(
     hidden.push(
       'the password of the address is not shown: give it as PGPASSWORD, or in the file of PGPASSFILE',
     );
+  const secrets = texts.flatMap(secretParameters);
+  if (secrets.length > 0) hidden.push(`${adviceOnSecrets(secrets)}; here … stands for it`);
   if (headers.some(({ isHidden }) => isHidden))
     hidden.push(
       'values of --header are not shown: write them in place of the …, or as env:NAME or file:PATH',
@@ -83,4 +86,13 @@ export async function readSource(
     rules: readRulesOf(reading),
     options: { source: spec, ...ruleOptionsOf(reading) },
   };
+}
+
+/** An address with … in place of the secrets of its query. */
+function withoutSecrets(text: string): string {
+  const isSecret = new Set(secretParameters(text));
+  return text.replace(/(?<=[?&])([^=&#]*)=[^&#]*/g, (pair, name: string) => {
+    const [[decoded = ''] = []] = [...new URLSearchParams(name)];
+    return isSecret.has(decoded) ? `${name}=…` : pair;
+  });
 }

@@ -4,6 +4,7 @@ import { type Service, startService } from '../app/service.js';
 import type { ResolvedSettings, ServiceOptions } from '../options/option-types.js';
 import { resolveSettings, warningsOf } from '../options/resolve.js';
 import type { SnapshotSummary } from '../snapshot/summary.js';
+import { adviceOnSecrets, redactAddress, secretParameters } from '../source/http/call.js';
 import { hidePassword } from '../source/postgres/postgres-address.js';
 import { shownAddress } from '../store/store-address.js';
 import { carryOnWithoutOutput, endOnFaults, logFailure, writeError } from './faults.js';
@@ -46,7 +47,13 @@ async function serveUntilSignal(
   signals: SignalListener,
   log: Logger,
 ): Promise<number> {
-  const shown = [settings.source].flat().map((each) => hidePassword(shownAddress(String(each))));
+  const sources = [settings.source].flat().map(String);
+  const shown = sources.map((each) => {
+    const isAddress = /^(?:https?|webcals?):/i.test(each) && URL.canParse(each);
+    return isAddress ? redactAddress(new URL(each)) : hidePassword(shownAddress(each));
+  });
+  const secrets = sources.flatMap(secretParameters);
+  if (secrets.length > 0) warn(settings, log, 'an address holds a secret', adviceOnSecrets(secrets));
   const progress = createProgressLine(shown.join(', '));
   let service: Service | null = null;
   let isReady = false;

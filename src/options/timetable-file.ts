@@ -12,6 +12,7 @@ import type { IdentifierMode } from '../base/model/event.js';
 import type { FieldMap, ReadRules } from '../base/model/read-rules.js';
 import { fieldMapFault } from '../source/field-map.js';
 import { recordsFault } from '../source/formats/nested-json.js';
+import { adviceOnSecrets, secretParameters } from '../source/http/call.js';
 import { preparePatterns } from '../source/map-value.js';
 import type { RuleFault } from '../source/pattern/term.js';
 import { patternFaults } from '../source/pattern/weekly-rows.js';
@@ -277,6 +278,8 @@ class Planning {
         : 'headers: { Authorization: "Basic file:PATH" }';
       this.#warnOfSecret(path, `the address holds a password; give it in ${remedy}`);
     }
+    const secrets = secretParameters(from);
+    if (secrets.length > 0) this.#warnOfSecret(path, adviceOnSecrets(secrets));
   }
 
   #headersOf(headers: Readonly<Record<string, string>>, path: string): Record<string, string> {

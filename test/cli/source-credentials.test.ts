@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'tap';
 import { runHere } from './run-here.js';
 
@@ -51,6 +52,34 @@ test('inspect, explain and export send header fields to addresses', async (t) =>
     t.equal(refused.code, 1, `${argv[0]} with a wrong key`);
   }
   t.ok(keys.includes(HIDDEN));
+});
+
+test('a secret in the query of an address gets a warning, and nothing shows it', async (t) => {
+  const server = createServer((_req, res) => {
+    res.writeHead(500);
+    res.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/z.ics?user=ada&access_token=hidden-4711`;
+  const file = join(t.testdir({ 'timetable.yaml': `sources: [{ from: '${url}' }]` }), 'timetable.yaml');
+  for (const argv of [
+    ['serve', url, '--port', '0', '--dev'],
+    ['serve', file, '--port', '0', '--dev'],
+    ['inspect', url],
+    ['inspect', file],
+    ['export', file, '--format', 'csv'],
+  ]) {
+    const { stdout, stderr, code } = await runHere(t, argv);
+    t.equal(code, 1, argv.join(' '));
+    t.notMatch(stdout + stderr, /hidden-4711/);
+    t.match(stderr, /user=…&access_token=…/);
+    // In development, `serve` has no log for warnings of a file.
+    if (argv.includes(file) !== (argv[0] === 'serve'))
+      t.match(stderr, /the query of the address holds a secret \(access_token\)/);
+  }
 });
 
 test('a header field without an address is refused', async (t) => {

@@ -311,6 +311,7 @@ test('secrets in the file are a warning that says how to refer to them', async (
     headers: { X-Api-Key: secret-2, Accept-Language: de }
   - from: https://example.org/y
     auth: { tokenUrl: 'https://example.org/token', clientId: a, clientSecret: secret-3 }
+  - from: https://example.org/z.ics?authtoken=secret-4&author=x&token=
 `,
   });
   const { warnings } = await readTimetableFile(join(folder, 'timetable.yaml'));
@@ -320,7 +321,11 @@ test('secrets in the file are a warning that says how to refer to them', async (
     /:4:16: sources\[1\].headers.X-Api-Key: the file holds a secret; refer to it as "file:PATH", or with env:NAME/,
   );
   t.match(warnings[2], /clientSecret: the file holds a secret; refer to it as file:PATH or env:NAME/);
-  t.equal(warnings.length, 3);
+  t.match(
+    warnings.at(-1),
+    /:7:5: sources\[3\].from: the query of the address holds a secret \(authtoken\); if/,
+  );
+  t.equal(warnings.length, 4);
   t.notMatch(warnings.join(), /secret-\d/);
 });
 

@@ -357,6 +357,21 @@ export function redactAddress(url: URL): string {
   return `${url.origin}${path.join('/')}${names.length === 0 ? '' : '?'}${names.join('&')}`;
 }
 
+/** Names of parameters whose values are secrets. */
+const SECRET_PARAMETER = /key|token|secret|passw|pwd|signature|^sig$|credential|auth(?!or)/i;
+
+/** The query parameters of an address that hold secrets by their names; none for other texts. */
+export function secretParameters(text: string): string[] {
+  if (!/^(?:https?|webcals?):/i.test(text) || !URL.canParse(text)) return [];
+  const named = [...new URL(text).searchParams].filter(([, value]) => value !== '').map(([name]) => name);
+  return named.filter((name) => SECRET_PARAMETER.test(name));
+}
+
+/** What to do about secrets in a query. */
+export function adviceOnSecrets(names: readonly string[]): string {
+  return `the query of the address holds a secret (${names.join(', ')}); if the server takes it in a header field, give it there as file:PATH or env:NAME`;
+}
+
 /** Identifies an address without showing the address: 22 base64url characters. */
 export function addressDigest(url: URL): string {
   const { href } = withoutCredentials(url);
