@@ -12,7 +12,7 @@ import { type Written, within } from './timetable-check.js';
 
 interface ReadYaml extends Written {
   readonly value: unknown;
-  /** Keys that are given twice. */
+  /** Keys that are given twice, and tabs. */
   readonly faults: readonly string[];
 }
 
@@ -39,25 +39,35 @@ export async function readYaml(text: string, name: string): Promise<ReadYaml> {
     const lines = text.slice(0, deep).split('\n');
     throw tooDeep(`${name}:${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`);
   }
-  const lineCounter = new LineCounter();
+  const parse = (given: string) => {
+    const lineCounter = new LineCounter();
+    const options = { version: '1.2', schema: 'core', prettyErrors: false, uniqueKeys: false } as const;
+    return { document: parseDocument(given, { ...options, lineCounter }), lineCounter };
+  };
+  let { document, lineCounter } = parse(text);
+  const tabs = tabsOf(text);
+  const isTabbed = document.errors.some(({ pos }) => tabs.has(lineCounter.linePos(pos[0]).line));
+  // With spaces in their place the other faults can be told, too.
+  for (const width of isTabbed ? TAB_WIDTHS : []) {
+    const spaced = text.replace(TABS, (space) => space.replaceAll('\t', ' '.repeat(width)));
+    ({ document, lineCounter } = parse(spaced));
+    for (const [line, tab] of tabs) tabs.set(line, { ...tab, added: tab.count * (width - 1) });
+    if (document.errors.length === 0) break;
+  }
   const placeAt = (offset: number): string => {
     const { line, col } = lineCounter.linePos(offset);
-    return `${name}:${line}:${col}`;
+    return `${name}:${line}:${Math.max(1, col - (tabs.get(line)?.added ?? 0))}`;
   };
-  const options = {
-    version: '1.2',
-    schema: 'core',
-    lineCounter,
-    prettyErrors: false,
-    uniqueKeys: false,
-  } as const;
-  const document = parseDocument(text, options);
   const faults: string[] = [];
   for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
     const problem = `${placeAt(pos[0])}: ${PROBLEMS[code] ?? message.charAt(0).toLowerCase() + message.slice(1)}`;
     faults.push(problem);
   }
-  if (faults.length > 0) throw invalid(faults);
+  const tabFaults = [...tabs].map(
+    ([line, { column }]) => `${name}:${line}:${column}: ${PROBLEMS.TAB_AS_INDENT}`,
+  );
+  if (isTabbed) faults.push(...tabFaults);
+  if (document.errors.length + document.warnings.length > 0) throw invalid(faults);
   const places = new Map<string, string>();
   const numbers = new Map<string, string>();
   // The parser would search the whole document for each alias.
@@ -99,6 +109,27 @@ export async function readYaml(text: string, name: string): Promise<ReadYaml> {
   };
   const value = plain(document.contents as Node | null, '', 0);
   return { value, places, numbers, faults };
+}
+
+/** White space with a tab before the first text of a line. */
+const TABS = /^ *\t[ \t]*(?=[^\s#])/gm;
+/** What a tab may stand for; the last is the usual indentation. */
+const TAB_WIDTHS = [4, 8, 2];
+
+interface Tabs {
+  readonly column: number;
+  readonly count: number;
+  /** Characters that the spaces in place of the tabs have more. */
+  readonly added: number;
+}
+
+/** The lines that tabs indent. */
+function tabsOf(text: string): Map<number, Tabs> {
+  const lines = text.split('\n').map((line, n): [number, Tabs] => {
+    const [space = ''] = line.match(TABS) ?? [];
+    return [n + 1, { column: space.indexOf('\t') + 1, count: space.split('\t').length - 1, added: 0 }];
+  });
+  return new Map(lines.filter(([, { column }]) => column > 0));
 }
 
 /** What the lexer puts before the text of a scalar, and its other marks, which are not in the file. */
