@@ -66,14 +66,23 @@ export function findWeekly(columns: readonly LookedColumn[], lists: readonly Loo
   const hasNumbers = weeks?.column?.isList || weeks?.column?.form === 'number';
   const cycle = isCycle && hasNumbers ? last : undefined;
   const isOfCalendar = last !== null && last <= ISO_WEEKS && (first ?? 0) >= ISO_WEEKS_FROM;
-  const term = isOfCalendar
-    ? calendarTerm()
-    : termOf(validFrom ?? within('.start'), validUntil ?? within('.end'), cycle === undefined ? last : null);
+  const [from, until] = [validFrom ?? within('.start'), validUntil ?? within('.end')];
+  const term = isOfCalendar ? calendarTerm() : termOf(from, until, cycle === undefined ? last : null);
+  const reason =
+    `the first day is that of ${from === undefined ? 'this week, because no column has dates' : `the week of the first date in ${from.name}`}, and ` +
+    (until !== undefined
+      ? `the last week has the last date in ${until.name}`
+      : cycle === undefined && last !== null
+        ? `${weeks?.column?.name} has no week above ${last}`
+        : 'no column tells the number of weeks');
   return {
     time: null,
     endTime: null,
     columns: present(day, start, end, period, ...inSpan, weeks?.column, validFrom, validUntil),
-    notes: typeof parts === 'string' ? [parts] : notesOn(day, period, weeks, { cycle, isOfCalendar, term }),
+    notes:
+      typeof parts === 'string'
+        ? [parts]
+        : notesOn(day, period, weeks, { cycle, isOfCalendar, term, reason }),
     when:
       typeof parts === 'string'
         ? null
@@ -133,13 +142,18 @@ function notesOn(
   day: LookedColumn,
   period: LookedColumn | undefined,
   weeks: FoundWeeks | undefined,
-  guess: { readonly cycle: number | undefined; readonly isOfCalendar: boolean; readonly term: Term },
+  guess: {
+    readonly cycle: number | undefined;
+    readonly isOfCalendar: boolean;
+    readonly term: Term;
+    readonly reason: string;
+  },
 ): readonly string[] {
-  const { cycle, isOfCalendar, term } = guess;
+  const { cycle, isOfCalendar, term, reason } = guess;
   const name = weeks?.column?.name ?? '';
   const counted = isOfCalendar
     ? `${name} looks like weeks of the calendar (ISO 8601), so the first day of the term (${term.firstDay}) is that of week 1`
-    : `the first day of the term (${term.firstDay}) and its ${term.weeks} weeks are guesses`;
+    : `the first day of the term (${term.firstDay}) and its ${term.weeks} weeks are guesses (${reason})`;
   const notes = [
     `${day.name} holds days of the week instead of dates: ${counted}; days without lessons go into except`,
   ];

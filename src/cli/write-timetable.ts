@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { fileFault, optionInvalid } from '../base/errors.js';
 import { FIELDS } from '../base/model/fields.js';
 import type { MapValue, ReadRules } from '../base/model/read-rules.js';
+import { quoteEscaped } from '../base/model/text.js';
 import type { LookedColumn } from './column-look.js';
 import { type MapProposal, namesIn, sourceOfValue } from './propose-map.js';
 
@@ -26,6 +27,42 @@ const ON_PATTERNS = ['dayOne', '`start`', '`weeks`'];
 const COMMENT_UNITS_MAX = 80;
 const SCHEMA = fileURLToPath(new URL('../timetable.schema.json', import.meta.url));
 
+/** Why entries are guessed by which the source is read. */
+const READ_BY: Readonly<Record<string, string>> = {
+  encoding: 'the bytes are not UTF-8, and their letters stand as in this encoding',
+  delimiter: 'with it the lines have equal numbers of cells',
+  records: 'the longest list of the document',
+  identifiers: 'the texts that identify rooms and others are not all UUIDs',
+  header: 'how the first lines differ from those below',
+};
+
+/** Why the steps of a value are a guess. */
+function reasonOf(
+  field: string,
+  value: MapValue,
+  columns: readonly LookedColumn[],
+  map: MapProposal['map'],
+): string | undefined {
+  if (field === 'lecturerId' && value === map.lecturer) return 'no column identifies lecturers, so names do';
+  if (typeof value === 'string') return undefined;
+  const { split, values } = value;
+  const [cell] =
+    columns.find(({ name }) => name === value.from)?.values.filter((text) => split && text.includes(split)) ??
+    [];
+  const marks = Object.keys(values ?? {}).map((mark) => quoteEscaped(mark));
+  const reasons = [
+    ...(cell === undefined ? [] : [`${quoteEscaped(cell)} looks like several values`]),
+    ...(marks.length === 0
+      ? []
+      : [`${marks.join(' and ')} ${marks.length === 1 ? 'looks' : 'look'} like no value`]),
+  ];
+  return reasons.length === 0 ? undefined : reasons.join(', and ');
+}
+
+function guess(reason: string | undefined): string[] {
+  return reason === undefined ? [] : [`# a guess: ${reason}`];
+}
+
 /** The text of a timetable file. @param path of the file, to which paths of sources are relative */
 export function timetableText(
   path: string,
@@ -46,16 +83,19 @@ export function timetableText(
       records: rules.records,
     })
       .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => `${key}: ${scalar(String(value))}`),
-    ...(rules.header === undefined ? [] : [`header: ${JSON.stringify(rules.header)}`]),
+      .flatMap(([key, value]) => [...guess(READ_BY[key]), `${key}: ${scalar(String(value))}`]),
+    ...(rules.header === undefined
+      ? []
+      : [...guess(READ_BY.header), `header: ${JSON.stringify(rules.header)}`]),
     ...(rules.from === undefined ? [] : [`calendarFrom: ${rules.from}`]),
     ...(rules.to === undefined ? [] : [`calendarTo: ${rules.to}`]),
-    ...(identifiers === null ? [] : [`identifiers: ${identifiers}`]),
+    ...(identifiers === null ? [] : [...guess(READ_BY.identifiers), `identifiers: ${identifiers}`]),
     ...(dateOrder === null ? [] : [...comments(notesOn(ON_DATES)), `dateOrder: ${dateOrder}`]),
     ...(Object.keys(map).length === 0 ? [] : ['fields:']),
-    ...Object.entries(map).map(
-      ([field, value]) => `  ${field}: ${valueText(value)}${samples(value, columns)}`,
-    ),
+    ...Object.entries(map).flatMap(([field, value]) => [
+      ...guess(reasonOf(field, value, columns, map)).map((line) => `  ${line}`),
+      `  ${field}: ${valueText(value)}${samples(value, columns)}`,
+    ]),
     ...unused(columns, [...Object.values(map), ...Object.values(when ?? {})].map(sourceOfValue)),
     ...(when === null ? [] : [...comments(notesOn(ON_PATTERNS)), 'when:']),
     ...Object.entries(when ?? {}).map(([part, value]: [string, MapValue | number]) => {
