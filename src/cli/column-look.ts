@@ -190,6 +190,8 @@ class Column {
   dates: DateParts | null = null;
   /** Distinct values. */
   readonly values: string[] = [];
+  /** The last value of each record, by its number. */
+  readonly rows: Map<number, string> = new Map();
   readonly #seen = new Set<string>();
   #marks = 0;
   readonly #forms = new Map<ColumnForm, number>();
@@ -219,8 +221,9 @@ class Column {
       : formOfAll(this.values, certaintyOf(this.name, 'weekday') > 0);
   }
 
-  add(given: unknown, value: string): void {
+  add(given: unknown, value: string, record: number): void {
     this.records++;
+    this.rows.set(record, value);
     if (!this.#seen.has(value)) {
       this.#seen.add(value);
       this.values.push(value);
@@ -321,7 +324,7 @@ export class ColumnLook {
     const text = textOf(value);
     if (text === '') return;
     column.isList ||= isItem;
-    column.add(value, text);
+    column.add(value, text, this.records);
   }
 }
 

@@ -21,6 +21,7 @@ export type ColumnRole =
   | 'period'
   | 'title'
   | 'courseId'
+  | 'building'
   | 'roomId'
   | 'studyGroup'
   | 'lecturer'

@@ -4,6 +4,7 @@ import type { FieldName } from '../base/model/fields.js';
 import { IDENTIFIER_CHARACTERS_MAX } from '../base/model/identifier.js';
 import { readDate } from '../base/model/local-time.js';
 import type { FieldValue, MapValue, ReadRules, Term, WeeklyPattern } from '../base/model/read-rules.js';
+import { quoteEscaped } from '../base/model/text.js';
 import { columnsOf, entryOf } from '../source/map-value.js';
 import { WeekdayReader } from '../source/pattern/weekdays.js';
 import {
@@ -109,6 +110,10 @@ export function proposeMap(
   const room = texts.get('roomId');
   if (room !== undefined && separatorOf(room) === null && arePaired(times, room))
     map.roomId = { from: room.name, split: ' ' };
+  const building = best(without(free, ...taken, room), 'building');
+  const isPlain = room !== undefined && building !== undefined && map.roomId === room.name;
+  const inBuildings = isPlain ? roomInBuildings(room, building) : null;
+  if (inBuildings?.template) map.roomId = inBuildings.template;
   // Without an identifier, the lecturer's name serves as identifier, as the name of a room does.
   const own = filled.some(({ name }) => name === 'lecturerId');
   if (!own && !paired.has('lecturerId')) add('lecturerId', map.lecturer ?? null);
@@ -125,7 +130,12 @@ export function proposeMap(
     timeZone: zone.timeZone,
     identifiers: identifiers.mode,
     // What is missing comes first, alone.
-    notes: [...times.notes, ...order.notes, ...(hasTimes ? [...zone.notes, ...identifiers.notes] : [])],
+    notes: [
+      ...times.notes,
+      ...order.notes,
+      ...(inBuildings?.notes ?? []),
+      ...(hasTimes ? [...zone.notes, ...identifiers.notes] : []),
+    ],
     isComplete: hasTimes && !order.isMixed,
   };
 }
@@ -225,6 +235,33 @@ function arePaired({ columns, when }: Times, room: LookedColumn): boolean {
     several.every((value) => days.some((day) => wordsOf(day).length === wordsOf(value).length)) &&
     several.every((value) => wordsOf(value).every((word) => looksLike('room', word)))
   );
+}
+
+/** A room of a building, if rooms of several buildings have equal names; null if none have. */
+function roomInBuildings(
+  room: LookedColumn,
+  building: LookedColumn,
+): { readonly template: string | null; readonly notes: readonly string[] } | null {
+  const seen = new Map<string, string>();
+  const several = [...room.rows].find(([record, name]) => {
+    const own = building.rows.get(record);
+    if (own === undefined || isMark(name)) return false;
+    if (!seen.has(name)) seen.set(name, own);
+    return seen.get(name) !== own;
+  });
+  if (several === undefined) return null;
+  const [record, name] = several;
+  const found = `${quoteEscaped(name)} in ${room.name} is a room of ${quoteEscaped(seen.get(name) ?? '')} and of ${quoteEscaped(building.rows.get(record) ?? '')}`;
+  // A template without one of its values is no room.
+  if ([...room.rows.keys()].some((each) => !building.rows.has(each)))
+    return {
+      template: null,
+      notes: [`${found}, but some records have no ${building.name}: fill it, and map roomId to both`],
+    };
+  return {
+    template: `{${building.name}} {${room.name}}`,
+    notes: [`${found}, so it is a guess that a room is known by both`],
+  };
 }
 
 /** The column or template of a value. */

@@ -97,8 +97,14 @@ class RoomIntake implements RowSink {
     const building = this.#textOf(row, BUILDING);
     const capacity = this.#capacityOf(row);
     if (id === null) return;
-    if (this.#rooms.has(id))
-      this.#fault(row.position, `an earlier record has the same id ${JSON.stringify(id)}`);
+    const earlier = this.#rooms.get(id);
+    if (earlier !== undefined) {
+      const isElsewhere = earlier.building !== building;
+      const hint = isElsewhere
+        ? ` in another building; expected an id of both, such as fields: { id: '{building} {name}' }`
+        : '';
+      this.#fault(row.position, `an earlier record has the same id ${JSON.stringify(id)}${hint}`);
+    }
     this.#rooms.set(id, { id, name, building, capacity });
     if (this.#rooms.size > ROOMS_MAX) throw new Error(`it has more than ${ROOMS_MAX} rooms`);
   }

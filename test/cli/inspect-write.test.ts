@@ -82,6 +82,27 @@ Algebra;Lab;Tue;14:00;16:00;even;Lab 2;A2
   t.match(forced, { code: 0, stderr: '' });
 });
 
+test('rooms of equal name in two buildings are two rooms', async (t) => {
+  const rowsOf = (second: string): string => `date,start,end,subject,building,room
+2026-10-05,08:00,09:30,Algebra,Main,101
+2026-10-05,08:00,09:30,Logic,${second},101
+2026-10-05,10:00,11:30,Music,East,202
+`;
+  const { path, text } = await written(t, 'lessons.csv', rowsOf('East'), { timeZone: 'UTC' });
+  t.match(
+    text,
+    /# "101" in room is a room of "Main" and of "East", so it is a guess that a room is known by both\n/,
+  );
+  t.match(text, /roomId: "\{building\} \{room\}" # Main 101\n/);
+  t.strictSame(await eventsOf(t, path, 'roomId=Main%20101'), ['10-05T08:00 Algebra']);
+  t.strictSame(await eventsOf(t, path, 'roomId=East%20101'), ['10-05T08:00 Logic']);
+  const [one, none] = [
+    await written(t, 'lessons.csv', rowsOf('Main'), { timeZone: 'UTC' }),
+    await written(t, 'lessons.csv', rowsOf(''), { timeZone: 'UTC' }),
+  ];
+  for (const each of [one, none]) t.match(each.text, /roomId: room #/, 'one building, or unknown ones');
+});
+
 test('marks such as -- and n/a in a plain column become null', async (t) => {
   const csv = `id,time,endTime,title,roomId,lecturer,type
 1,2026-10-05T08:00:00Z,2026-10-05T09:00:00Z,Algebra,A201,Ada Byron,LEC

@@ -479,7 +479,7 @@ test('records that are not objects, lists, nested columns and many columns are h
 test('each language of column names has only roles that exist, with names', (t) => {
   const roles = [
     ...['id', 'startDate', 'endDate', 'start', 'end', 'duration', 'weekday', 'weeks', 'period', 'title'],
-    ...['courseId', 'roomId', 'studyGroup', 'lecturer', 'type', 'other'],
+    ...['courseId', 'building', 'roomId', 'studyGroup', 'lecturer', 'type', 'other'],
   ];
   const path = new URL('../../src/cli/column-names.json', import.meta.url);
   const languages = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Record<string, string>>;

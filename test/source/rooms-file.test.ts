@@ -92,6 +92,10 @@ const FAULTS: readonly [content: string, message: RegExp][] = [
   ],
   [`[{"id": "${A}"},\n{"id": "A101"}]`, /line 2: the id "A101" is not a UUID such as/],
   [`[{"id": "${A}"},\n{"id": "${A.toUpperCase()}"}]`, /line 2: an earlier record has the same id "aaaaaaaa/],
+  [
+    `[{"id": "${A}", "building": "X"},\n{"id": "${A}", "building": "Y"}]`,
+    /line 2: .* has the same id "[^"]+" in another building; expected an id of both, such as fields: \{ id: '\{building\} \{name\}' \}/,
+  ],
   [`[{"id": "${A}", "name": 7}]`, /line 1: the name "7" is not a text of at most 256 characters/],
   [`[{"id": "${A}", "building": ["A"]}]`, /line 1: the building "an array" is not a text/],
   [`[{"id": "${A}", "name": "${'x'.repeat(257)}"}]`, /line 1: the name "x{40}" is not a text/],
