@@ -118,7 +118,6 @@ function NowAndNext({ shown, from, days, isLoading }: BodyProps): JSX.Element | 
   const coming = isOver ? (later ?? []) : lessons;
   const nextStart = coming.find(({ start }) => start > instant)?.start;
   const next = coming.filter(({ start }) => start === nextStart);
-  if (present.length === 0 && next.length === 0) return null;
   const entry = (lesson: Lesson, isNow: boolean): JSX.Element => (
     <button
       type="button"
@@ -138,24 +137,21 @@ function NowAndNext({ shown, from, days, isLoading }: BodyProps): JSX.Element | 
       <bdi>{lesson.rooms[0]?.name}</bdi>
     </button>
   );
+  const none = <span class="muted">{say('nothingScheduled')}</span>;
+  // Both are always there, so that no change of the data moves what is below.
   return (
     <dl class="now-next">
-      <div>
+      <div data-free={present.length === 0 || undefined}>
         <dt>{say('nowTitle')}</dt>
+        <dd>{present.length === 0 ? none : present.slice(0, 2).map((each) => entry(each, true))}</dd>
+      </div>
+      <div>
+        <dt>{say('nextTitle')}</dt>
         <dd>
-          {present.length === 0 ? (
-            <span class="muted">{say('nothingScheduled')}</span>
-          ) : (
-            present.slice(0, 2).map((each) => entry(each, true))
-          )}
+          {next.slice(0, 2).map((each) => entry(each, false))}
+          {next.length === 0 && (asked === null || later === null ? '–' : none)}
         </dd>
       </div>
-      {next.length > 0 && (
-        <div>
-          <dt>{say('nextTitle')}</dt>
-          <dd>{next.slice(0, 2).map((each) => entry(each, false))}</dd>
-        </div>
-      )}
     </dl>
   );
 }

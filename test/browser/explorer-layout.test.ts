@@ -1,13 +1,11 @@
 /** What is in sight at which width, and what the pages say about addresses that lead nowhere. */
-import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { test } from 'tap';
-import { startService } from '../../src/app/service.js';
 import { until } from '../waiting/until.js';
 import { axeFindings } from './axe.js';
 import { counted, NO_BROWSER, newPage, openBrowser } from './chromium.js';
+import { openDemo } from './demo.js';
 
-const fixture = (name: string): string => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 /** A Wednesday of the demo's term. */
 const NOW_MS = Date.UTC(2026, 10, 11, 9, 40);
 const [GROUP, OTHER] = ['BIO-2A', 'BIO-1D'];
@@ -32,15 +30,7 @@ if (NO_BROWSER !== null) {
   test('the pages fit their window', { skip: NO_BROWSER }, () => {});
 } else {
   test('the pages fit their window', async (t) => {
-    const service = await startService({
-      source: fixture('demo.ndjson.gz'),
-      rooms: fixture('demo-rooms.ndjson'),
-      dev: true,
-      port: 0,
-      feedSecret: 'layouts '.repeat(8),
-    });
-    t.teardown(() => service.close());
-    await service.ready;
+    const service = await openDemo(t, { feedSecret: 'layouts '.repeat(8) });
     const browser = await openBrowser(t, { locale: 'en-GB', timezoneId: 'UTC' });
     const open = async (search: string, width: number, height = 740): Promise<Page> => {
       const { page } = await newPage(browser);

@@ -183,9 +183,9 @@ if (NO_BROWSER !== null) {
       await first.focus();
       await page.mouse.wheel(0, 120);
       await page.waitForFunction('scrollY > 0');
-      // Where it is on the screen: what comes in above it may move the page.
-      const place = (): Promise<number> =>
-        first.evaluate((element) => Math.round(element.getBoundingClientRect().top));
+      // How far the page is scrolled, and where the lesson stands in the window.
+      const place = (): Promise<unknown> =>
+        page.evaluate('[scrollY, Math.round(document.activeElement.getBoundingClientRect().top)]');
       const before = await place();
       views.publishEvents([
         ...HOSTILE.slice(0, 4),
@@ -193,7 +193,7 @@ if (NO_BROWSER !== null) {
       ]);
       await page.locator('.lesson[data-fresh]', { hasText: 'New' }).waitFor();
       t.equal(await page.evaluate('document.activeElement.classList.contains("lesson")'), true, 'the focus');
-      t.equal(await place(), before, 'the place');
+      t.same(await place(), before, 'the place');
       t.equal(
         await page.locator('[role="status"][aria-live]').first().textContent(),
         '1 lesson changed just now',
