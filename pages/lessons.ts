@@ -38,6 +38,7 @@ type Mutable = { -readonly [K in keyof Lesson]: Lesson[K] extends readonly (infe
 /** Rows equal in time, course, title and kind are one lesson, as in calendars. Rows without either stay alone. */
 export function lessonsOf(rows: readonly Row[]): Lesson[] {
   const lessons = new Map<string, Mutable>();
+  const known = new Set<string>();
   for (const row of rows) {
     const what = row.course?.id ?? row.course?.name ?? row.title;
     const key = what === '' ? row.id : `${row.start}\n${row.end}\n${what}\n${row.title}\n${row.kind}`;
@@ -48,16 +49,29 @@ export function lessonsOf(rows: readonly Row[]): Lesson[] {
       lessons.set(key, lesson);
     }
     lesson.ids.push(row.id);
-    add(lesson.rooms, row.room);
-    add(lesson.lecturers, row.lecturer);
-    add(lesson.groups, row.group);
+    add(lesson, 'rooms', row.room, known);
+    add(lesson, 'lecturers', row.lecturer, known);
+    add(lesson, 'groups', row.group, known);
   }
   return [...lessons.values()].sort((a, b) => a.start - b.start || b.end - a.end || (a.id < b.id ? -1 : 1));
 }
 
-function add(list: Named[], item: Named | null): void {
+/** @param known what all lists have after their first, because a lesson may have 40,000 groups */
+function add(
+  lesson: Mutable,
+  field: 'rooms' | 'lecturers' | 'groups',
+  item: Named | null,
+  known: Set<string>,
+): void {
   if (item === null || item.name === '') return;
-  if (!list.some(({ id, name }) => id === item.id && name === item.name)) list.push(item);
+  const [first] = lesson[field];
+  if (first?.id === item.id && first.name === item.name) return;
+  if (first !== undefined) {
+    const { size } = known;
+    known.add(`${lesson.id} ${field} ${item.id}\n${item.name}`);
+    if (known.size === size) return;
+  }
+  lesson[field].push(item);
 }
 
 /** A lesson, or the part of it on one day, in minutes on the clock of that day. */

@@ -142,6 +142,36 @@ test('rows of several groups, rooms and lecturers are one lesson', (t) => {
   t.end();
 });
 
+test('a lesson of 40,000 groups looks at each name a few times', (t) => {
+  let looks = 0;
+  const rows = Array.from({ length: 80_000 }, (_, n): Row => {
+    const group = {
+      id: `${n % 40_000}`,
+      get name() {
+        looks++;
+        return `Group ${n % 40_000}`;
+      },
+    };
+    return {
+      ...{ id: `${n}`, start: 0, end: 1, title: 'Algebra', kind: 'Lecture', course: null },
+      ...{ room: { id: null, name: `${n % 3}` }, lecturer: null, group },
+    };
+  });
+  const [lesson, ...others] = lessonsOf(rows);
+  t.same(others, []);
+  t.ok(looks <= 4 * rows.length, `${looks} times`);
+  t.equal(lesson?.ids.length, 80_000);
+  t.same(
+    lesson?.rooms.map(({ name }) => name),
+    ['0', '1', '2'],
+  );
+  t.same(
+    lesson?.groups.map(({ id }) => id),
+    Array.from({ length: 40_000 }, (_, n) => `${n}`),
+  );
+  t.end();
+});
+
 test('a lesson over midnight has a part on each day; a lesson of days has none', (t) => {
   const row = (start: number, end: number): Row => ({
     ...{
