@@ -115,10 +115,6 @@ export function FeedAddress({
   };
   return (
     <div class="feed-address">
-      <figure>
-        <QrCode text={webcal} />
-        <figcaption>{say('scan')}</figcaption>
-      </figure>
       <div class="feed-ways">
         <a class="button primary" href={webcal}>
           {say('openInCalendar')}
@@ -141,6 +137,11 @@ export function FeedAddress({
           )}
         </div>
       </div>
+      {/* A phone cannot scan itself: there it comes last. */}
+      <figure>
+        <QrCode text={webcal} />
+        <figcaption>{say('scan')}</figcaption>
+      </figure>
     </div>
   );
 }
