@@ -111,7 +111,7 @@ export async function inspect(
   }
   // What the proposal reads in another way was no fault of the source.
   const canWrite = failure === null || seen.proposal?.command != null || seen.rules.records !== undefined;
-  if (isWritten && canWrite) return await writeProposal(write, isForced, named, seen, reading, summary);
+  if (isWritten && canWrite) return await writeProposal(write, isForced, named, seen, reading, loaded);
   if (summary === null) throw failure;
   return summary.events === 0 ? EXIT_FAILURE : 0;
 }
@@ -207,7 +207,7 @@ async function writeProposal(
   { spec, from, hidden, isOfFile }: ReadSource,
   { proposal, columns, rules }: Seen,
   { table, query }: ReadingSettings,
-  summary: SnapshotSummary | null,
+  loaded: LoadedImage | null,
 ): Promise<number> {
   if (isOfFile) throw optionInvalid('--write takes a source, and this is a timetable file');
   if (from.length > 1) {
@@ -216,7 +216,7 @@ async function writeProposal(
   }
   if (!/\.ya?ml$/i.test(path)) throw optionInvalid(`--write ${path}: a timetable file ends in .yaml or .yml`);
   if (proposal === null || proposal.command === null) {
-    const [fault] = summary?.rejections ?? [];
+    const [fault] = loaded?.image.summary.rejections ?? [];
     const empty =
       fault === undefined ? 'it has no records' : `no record can be read, the first because ${fault.detail}`;
     const reason = proposal === null ? empty : proposal.notes.join('; ');
@@ -225,7 +225,14 @@ async function writeProposal(
   const database = Object.fromEntries(
     Object.entries({ table, query }).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   );
-  const text = timetableText(path, { from, proposal, columns, rules, database });
+  const text = timetableText(path, {
+    from,
+    proposal,
+    columns,
+    format: loaded?.source.format,
+    rules,
+    database,
+  });
   await writeTimetable(path, text, isForced);
   const { map: fieldMap, when, terms, dateOrder, timeZone, identifiers } = proposal;
   const given = { fieldMap, when, terms, dateOrder, timeZone, identifiers };

@@ -6,6 +6,7 @@ import { fileFault, optionInvalid } from '../base/errors.js';
 import { FIELDS } from '../base/model/fields.js';
 import type { MapValue, ReadRules } from '../base/model/read-rules.js';
 import { quoteEscaped } from '../base/model/text.js';
+import { columnsWithoutMap } from '../source/field-map.js';
 import type { LookedColumn } from './column-look.js';
 import { type MapProposal, namesIn, sourceOfValue } from './propose-map.js';
 
@@ -15,6 +16,8 @@ interface WrittenSource {
   readonly from: readonly string[];
   readonly proposal: MapProposal;
   readonly columns: readonly LookedColumn[];
+  /** Undefined if the source could not be read. */
+  readonly format: string | undefined;
   /** Rules that reading needed: encoding, delimiter, header, records, and days of calendars. */
   readonly rules: Partial<ReadRules>;
   /** For a database: its table or query. */
@@ -25,6 +28,8 @@ interface WrittenSource {
 const [ON_DATES, ON_TERMS, ON_ZONES] = [['--date-order'], ['first day of the term'], ['--time-zone']];
 const ON_PATTERNS = ['dayOne', '`start`', '`weeks`'];
 const COMMENT_UNITS_MAX = 80;
+/** Columns by which calendars tell events and their versions apart. */
+const OF_VERSIONS = ['UID', 'SEQUENCE', 'STATUS'];
 const SCHEMA = fileURLToPath(new URL('../timetable.schema.json', import.meta.url));
 
 /** Why entries are guessed by which the source is read. */
@@ -66,7 +71,7 @@ function guess(reason: string | undefined): string[] {
 /** The text of a timetable file. @param path of the file, to which paths of sources are relative */
 export function timetableText(
   path: string,
-  { from, proposal, columns, rules, database = {} }: WrittenSource,
+  { from, proposal, columns, format, rules, database = {} }: WrittenSource,
 ): string {
   const { map, when, terms, dateOrder, timeZone, identifiers, notes } = proposal;
   const notesOn = (words: readonly string[]): string[] =>
@@ -96,7 +101,7 @@ export function timetableText(
       ...guess(reasonOf(field, value, columns, map)).map((line) => `  ${line}`),
       `  ${field}: ${valueText(value)}${samples(value, columns)}`,
     ]),
-    ...unused(columns, [...Object.values(map), ...Object.values(when ?? {})].map(sourceOfValue)),
+    ...unused(columns, format, [...Object.values(map), ...Object.values(when ?? {})].map(sourceOfValue)),
     ...(when === null ? [] : [...comments(notesOn(ON_PATTERNS)), 'when:']),
     ...Object.entries(when ?? {}).map(([part, value]: [string, MapValue | number]) => {
       const shown = typeof value !== 'number' && part !== 'dayOne' ? samples(value, columns) : '';
@@ -158,11 +163,20 @@ function comments(notes: readonly string[]): string[] {
   return notes.map((note) => `# ${note.replace(/\s+/g, ' ')}`);
 }
 
-/** A comment for each column that no template names. */
-function unused(columns: readonly LookedColumn[], templates: readonly unknown[]): string[] {
-  const used = templates.flatMap((template) => namesIn(String(template)));
+/** A comment for each column that neither a template nor the format itself reads. */
+function unused(
+  columns: readonly LookedColumn[],
+  format: string | undefined,
+  templates: readonly unknown[],
+): string[] {
+  const used = [
+    ...templates.flatMap((template) => namesIn(String(template))),
+    ...(format === undefined ? [] : columnsWithoutMap(format)),
+    ...(format === 'icalendar' ? OF_VERSIONS : []),
+    ...FIELDS.map(({ name }) => name),
+  ];
   return columns
-    .filter(({ name }) => !used.includes(name) && !FIELDS.some((field) => field.name === name))
+    .filter(({ name }) => !used.includes(name))
     .map(({ name }) => `# not used: ${scalar(name)}${samples(scalar(name), columns)}`);
 }
 

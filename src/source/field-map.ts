@@ -56,6 +56,11 @@ const DEFAULT_MAPS: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
 };
 
+/** The columns that a format reads without a map. */
+export function columnsWithoutMap(format: string): readonly string[] {
+  return Object.values(DEFAULT_MAPS[format] ?? {});
+}
+
 /** The fault of a field map, or null. */
 export function fieldMapFault(map: FieldMap): string | null {
   for (const [key, value] of Object.entries(map)) {

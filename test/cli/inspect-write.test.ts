@@ -572,3 +572,25 @@ Wiskunde A;wo;11.00 - 12.45;${weeks};H1.12
   const long = await written(t, 'lang.csv', csv(`blok ${'x'.repeat(900)}`));
   t.match(long.text, /# Weken may hold weeks, but "blok x{35}"… names none, /);
 });
+
+test('a calendar needs no map for what it says itself', async (t) => {
+  const calendar = [
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'BEGIN:VEVENT',
+    'UID:1',
+    'SEQUENCE:2',
+    'DTSTART:20260928T090000Z',
+    'DTEND:20260928T100000Z',
+    'SUMMARY:Algebra',
+    'LOCATION:Hall 1',
+    'CATEGORIES:Lecture',
+    'PRIORITY:5',
+    'END:VEVENT',
+    'END:VCALENDAR',
+    '',
+  ].join('\r\n');
+  const { path, text } = await written(t, 'lessons.ics', calendar);
+  t.strictSame(text.match(/(?<=# not used: )\S+/g), ['PRIORITY'], text);
+  t.strictSame(await eventsOf(t, path, ''), ['09-28T09:00 Algebra']);
+});
