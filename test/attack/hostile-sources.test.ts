@@ -29,7 +29,7 @@ const GROWTH_MAX = 8;
 /** A shorter time is noise: compiling the code takes as long. */
 const FLOOR_MS = 12;
 /** Noise only adds time, so the least of some rounds counts. */
-const ROUNDS_MAX = 4;
+const ROUNDS_MAX = 12;
 const TIMEOUT = { timeout: size(900_000, 1_800_000) };
 const LOAD_BYTES_MAX = 1024 ** 3;
 
