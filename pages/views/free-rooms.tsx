@@ -366,7 +366,7 @@ function Bars({ day, minute, minutes, count, onCount }: BarsProps): JSX.Element 
           ))}
         </ul>
       </div>
-      {rooms.length < found.length && (
+      {day.isWhole && rooms.length < found.length && (
         <More n={found.length - rooms.length} onMore={() => onCount(rooms.length + ROOMS_MORE)} />
       )}
     </section>
