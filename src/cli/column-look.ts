@@ -49,7 +49,7 @@ const WEEKDAY_VALUES_MAX = 60;
 const WEEKDAYS_SHARE_MIN = 0.8;
 const WEEKDAYS_MIN = 3;
 
-type Likeness = 'room' | 'code' | 'person' | 'title';
+type Likeness = 'room' | 'code' | 'person' | 'title' | 'section';
 
 /** What values may be, told by their look. */
 const LIKENESSES: Readonly<Record<Likeness, RegExp>> = {
@@ -62,6 +62,8 @@ const LIKENESSES: Readonly<Record<Likeness, RegExp>> = {
     /^(?:\p{L}+\.\s?)*\p{Lu}[\p{L}'\u2019-]*\.?(?:,?\s+(?:(?:v[ao]n|de[lnr]?|d[aiou]s?|l[ae]|al|bin)\s+){0,2}\p{Lu}[\p{L}'\u2019-]*\.?){1,4}$/u,
   /** Several words, or one long word. */
   title: /^(?=.*\p{L}{3})(?!.*\d{3}).{8,}$/u,
+  /** `01`, `A`: a part of a course. */
+  section: /^(?:\d{1,3}|\p{Lu})$/u,
 };
 /** Texts between several values in one cell. */
 const SEPARATORS = [';', '\n', '|', ',', ' / ', '/', ' + ', ' & '];

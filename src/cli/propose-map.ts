@@ -111,9 +111,13 @@ export function proposeMap(
   if (room !== undefined && separatorOf(room) === null && arePaired(times, room))
     map.roomId = { from: room.name, split: ' ' };
   const building = best(without(free, ...taken, room), 'building');
-  const isPlain = room !== undefined && building !== undefined && map.roomId === room.name;
-  const inBuildings = isPlain ? roomInBuildings(room, building) : null;
+  const inBuildings = map.roomId === room?.name ? knownByBoth(room, building, 'room') : null;
   if (inBuildings?.template) map.roomId = inBuildings.template;
+  const section = texts.get('studyGroup');
+  const course = paired.get('courseId') ?? texts.get('courseId') ?? texts.get('title');
+  const isPlain = map.studyGroup === section?.name;
+  const ofCourses = isPlain && hasSections(section) ? knownByBoth(section, course, 'group') : null;
+  if (ofCourses?.template) map.studyGroup = ofCourses.template;
   // Without an identifier, the lecturer's name serves as identifier, as the name of a room does.
   const own = filled.some(({ name }) => name === 'lecturerId');
   if (!own && !paired.has('lecturerId')) add('lecturerId', map.lecturer ?? null);
@@ -134,6 +138,7 @@ export function proposeMap(
       ...times.notes,
       ...order.notes,
       ...(inBuildings?.notes ?? []),
+      ...(ofCourses?.notes ?? []),
       ...(hasTimes ? [...zone.notes, ...identifiers.notes] : []),
     ],
     isComplete: hasTimes && !order.isMixed,
@@ -237,30 +242,38 @@ function arePaired({ columns, when }: Times, room: LookedColumn): boolean {
   );
 }
 
-/** A room of a building, if rooms of several buildings have equal names; null if none have. */
-function roomInBuildings(
-  room: LookedColumn,
-  building: LookedColumn,
+/** Whether nearly all values are numbers or letters, as the sections of a course have. */
+function hasSections(column: LookedColumn | undefined): column is LookedColumn {
+  return column !== undefined && likenessOf(column, 'section') >= SECTIONS_MIN;
+}
+
+/** The template of a name that is known only together with another value; null if no name occurs beside two of them. */
+function knownByBoth(
+  own: LookedColumn | undefined,
+  other: LookedColumn | undefined,
+  what: 'room' | 'group',
 ): { readonly template: string | null; readonly notes: readonly string[] } | null {
+  if (own === undefined || other === undefined) return null;
   const seen = new Map<string, string>();
-  const several = [...room.rows].find(([record, name]) => {
-    const own = building.rows.get(record);
-    if (own === undefined || isMark(name)) return false;
-    if (!seen.has(name)) seen.set(name, own);
-    return seen.get(name) !== own;
+  const several = [...own.rows].find(([record, name]) => {
+    const beside = other.rows.get(record);
+    if (beside === undefined || isMark(name)) return false;
+    if (!seen.has(name)) seen.set(name, beside);
+    return seen.get(name) !== beside;
   });
   if (several === undefined) return null;
   const [record, name] = several;
-  const found = `${quoteEscaped(name)} in ${room.name} is a room of ${quoteEscaped(seen.get(name) ?? '')} and of ${quoteEscaped(building.rows.get(record) ?? '')}`;
-  // A template without one of its values is no room.
-  if ([...room.rows.keys()].some((each) => !building.rows.has(each)))
+  const found = `${quoteEscaped(name)} in ${own.name} is a ${what} of ${quoteEscaped(seen.get(name) ?? '')} and of ${quoteEscaped(other.rows.get(record) ?? '')}`;
+  const field = what === 'room' ? 'roomId' : 'studyGroup';
+  // A template without one of its values gives none.
+  if ([...own.rows.keys()].some((each) => !other.rows.has(each)))
     return {
       template: null,
-      notes: [`${found}, but some records have no ${building.name}: fill it, and map roomId to both`],
+      notes: [`${found}, but some records have no ${other.name}: fill it, and map ${field} to both`],
     };
   return {
-    template: `{${building.name}} {${room.name}}`,
-    notes: [`${found}, so it is a guess that a room is known by both`],
+    template: `{${other.name}} {${own.name}}`,
+    notes: [`${found}, so it is a guess that a ${what} is known by both`],
   };
 }
 
@@ -500,6 +513,10 @@ const CLEAR_VALUES_MIN = 3;
 /** Columns of many records with few values are no rooms and no titles. */
 const MANY_RECORDS = 100;
 const FEW_VALUES = 15;
+/** The share of different values among the records of a column that numbers each lesson. */
+const NUMBERING_MIN = 0.8;
+/** The share of values that must look like sections: some have a letter in front. */
+const SECTIONS_MIN = 0.8;
 
 /** How a field's values look, and how certain the look alone is. */
 const LOOKS: Partial<
@@ -526,7 +543,11 @@ function scoreOf(column: LookedColumn, field: (typeof TEXT_FIELDS)[number]): num
   }
   const like = likenessOf(column, look.as);
   if (certainty > 0) {
-    const factor = like >= LOOK_MIN ? GOOD_LOOK : isFew && like < 1 - CLEAR_LOOK_MIN ? BAD_LOOK : 1;
+    // `course remained` is a part of a course, and a number of each lesson is none.
+    const isNumbering = records >= MANY_RECORDS && values.length > NUMBERING_MIN * records;
+    const isDoubtful = field === 'courseId' && (isNumbering || certainty < CERTAINTY_SURE);
+    const isBad = isDoubtful || (isFew && like < 1 - CLEAR_LOOK_MIN);
+    const factor = like >= LOOK_MIN ? GOOD_LOOK : isBad ? BAD_LOOK : 1;
     // Of the objects of a list, the name is read, and of a person's names the last.
     const named =
       column.each === null
@@ -539,7 +560,10 @@ function scoreOf(column: LookedColumn, field: (typeof TEXT_FIELDS)[number]): num
   // A look alone tells a field only if the values can be nothing else.
   const isElse = look.as === 'room' && likenessOf(column, 'code') >= LOOK_MIN;
   const isPerson = look.as === 'title' && likenessOf(column, 'person') >= LOOK_MIN;
-  const isKnown = ROLES_NAMED.some((role) => certaintyOf(name, role) > 0);
+  // Codes of courses are called names, too.
+  const isKnown = ROLES_NAMED.some(
+    (role) => certaintyOf(name, role) > 0 && (field !== 'courseId' || role !== 'title'),
+  );
   if (isElse || isPerson || isKnown || like < CLEAR_LOOK_MIN || values.length < CLEAR_VALUES_MIN) return 0;
   if (column.form === 'number') return 0;
   const units = values.reduce((sum, value) => sum + value.length, 0) / values.length;

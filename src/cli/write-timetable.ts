@@ -184,7 +184,7 @@ function unused(
 function samples(value: MapValue, columns: readonly LookedColumn[]): string {
   const names = namesIn(sourceOfValue(value));
   const path = typeof value === 'object' ? (value.each ?? null) : null;
-  const found = columns.filter(({ name, each }) => names.includes(name) && each === path);
+  const found = names.flatMap((own) => columns.find(({ name, each }) => name === own && each === path) ?? []);
   const texts =
     found.length === 1 ? (found[0]?.samples ?? []) : found.map((column) => column.samples[0] ?? '');
   const text = texts.join(found.length === 1 ? ', ' : ' ').replace(/[\p{Cc}\s]+/gu, ' ');

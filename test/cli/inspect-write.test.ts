@@ -103,6 +103,23 @@ test('rooms of equal name in two buildings are two rooms', async (t) => {
   for (const each of [one, none]) t.match(each.text, /roomId: room #/, 'one building, or unknown ones');
 });
 
+test('sections of equal number in two courses are two groups', async (t) => {
+  const rowsOf = (groups: readonly string[]): string => `date,start,end,subject,section
+2026-10-05,08:00,09:30,Algebra,${groups[0]}
+2026-10-05,08:00,09:30,Logic,${groups[1]}
+2026-10-05,10:00,11:30,Logic,${groups[2]}
+`;
+  const { path, text } = await written(t, 'lessons.csv', rowsOf(['01', '01', '02']), { timeZone: 'UTC' });
+  t.match(
+    text,
+    /# "01" in section is a group of "Algebra" and of "Logic", so it is a guess that a group is known by both\n/,
+  );
+  t.match(text, /studyGroup: "\{subject\} \{section\}" # Algebra 01\n/);
+  t.strictSame(await eventsOf(t, path, 'studyGroup=Logic%2001'), ['10-05T08:00 Logic']);
+  const classes = await written(t, 'lessons.csv', rowsOf(['5A', '5A', '5B']), { timeZone: 'UTC' });
+  t.match(classes.text, /studyGroup: section #/, 'a class has several courses');
+});
+
 test('marks such as -- and n/a in a plain column become null', async (t) => {
   const csv = `id,time,endTime,title,roomId,lecturer,type
 1,2026-10-05T08:00:00Z,2026-10-05T09:00:00Z,Algebra,A201,Ada Byron,LEC
