@@ -23,6 +23,7 @@ import {
   proposeCalendarMap,
   proposedOptions,
   proposeMap,
+  zoneOf,
 } from './propose-map.js';
 import type { QueryProposal } from './propose-query.js';
 import {
@@ -61,19 +62,18 @@ export async function inspect(
   const named = await readSource(source, reading);
   const opened = sourceOfSpec(named.spec);
   const progress = createProgressLine(opened.name);
-  const look = new ColumnLook();
-  // A missing source is allowed, as in `serve` with watched files.
-  const options = {
-    onProgress: progress.update,
-    onRecord: look.record,
-    onCatalogue: look.describe,
-    allowMissing: true,
-  };
+  let look = new ColumnLook();
   let found: PartsReport | null = null as PartsReport | null;
   const onParts = (report: PartsReport): void => {
     found = report;
   };
-  const load = (given: ReadRules) => loadImage(opened, given, { ...options, onParts });
+  const load = (given: ReadRules): Promise<LoadedImage> => {
+    look = new ColumnLook();
+    const { record: onRecord, describe: onCatalogue } = look;
+    const options = { onProgress: progress.update, onRecord, onCatalogue, onParts };
+    // A missing source is allowed, as in `serve` with watched files.
+    return loadImage(opened, given, { ...options, allowMissing: true });
+  };
   // A timetable file says how it is read: what `serve` refuses is refused here, too.
   const guess = named.isOfFile
     ? await loadBy(named.rules, load)
@@ -128,16 +128,28 @@ interface GuessedLoad {
   readonly rules: ReadRules;
 }
 
-/** Loads a source; once more with the encoding that the first load tells, if it cannot be read without. */
+/** Loads a source, again with each rule that a load shows to be missing. */
 async function loadGuessing(
   rules: ReadRules,
   load: (rules: ReadRules) => Promise<LoadedImage>,
 ): Promise<GuessedLoad> {
   const guess = await loadBy(rules, load);
-  const { message = '' } = (guess.failure ?? {}) as Partial<Error>;
+  const missing = missingRules(guess);
+  return missing === null ? guess : loadGuessing({ ...rules, ...missing }, load);
+}
+
+/** The encoding; for a calendar the zone of its times, or the days of its recurring events, if most have no occurrence in the usual days. */
+function missingRules({ loaded, failure, rules }: GuessedLoad): Partial<ReadRules> | null {
+  const { message = '' } = (failure ?? {}) as Partial<Error>;
   const [, encoding] = /in a timetable file, give encoding: ([\w-]+)/.exec(message) ?? [];
-  if (encoding === undefined || encoding === rules.encoding) return guess;
-  return loadGuessing({ ...rules, encoding }, load);
+  if (encoding !== undefined && encoding !== rules.encoding) return { encoding };
+  if (loaded?.source.format !== 'icalendar') return null;
+  const { rejections, events } = loaded.image.summary;
+  if (rules.timeZone === undefined && rejections.some(({ detail }) => detail.includes('it has no time zone')))
+    return { timeZone: zoneOf(undefined).timeZone };
+  const { outside = null } = loaded.source.expanded ?? {};
+  if (outside === null || outside.events < events || (rules.from ?? rules.to) !== undefined) return null;
+  return { from: outside.from, to: outside.to };
 }
 
 async function loadBy(
@@ -447,7 +459,18 @@ async function proposalFor(facts: ProposalFacts): Promise<Seen> {
   const { key } = look;
   const hasDuplicates = (summary?.rejectedByCode['duplicate-id'] ?? 0) > 0;
   const ground = { rules: reading, given, key, hasDuplicates };
-  const flat = isCalendar ? proposeCalendarMap(look.columns, isEmpty) : proposeMap(look.columns, ground);
+  const { timeZone: givenZone, calendarFrom, calendarTo } = reading;
+  const hasZone = rules.timeZone === givenZone;
+  const days =
+    rules.from === calendarFrom && rules.to === calendarTo
+      ? []
+      : [
+          `--calendar-from ${rules.from} --calendar-to ${rules.to} are guesses: recurring events without an occurrence in the usual days lie within these`,
+        ];
+  const isGuessed = !hasZone || days.length > 0;
+  const flat = isCalendar
+    ? proposeCalendarMap(look.columns, isEmpty, !hasZone)
+    : proposeMap(look.columns, ground);
   const isServed = flat.isComplete || (summary !== null && summary.events > 0);
   const document = isServed ? undefined : await documentOf(sourceOfSpec(source.spec), rules);
   const within = document === undefined ? null : nestedSeen(document, rules, ground);
@@ -457,11 +480,11 @@ async function proposalFor(facts: ProposalFacts): Promise<Seen> {
   const shown = nested ?? (look.records === 0 ? within : null);
   const proposal = shown?.proposal ?? flat;
   const fields = Object.keys(proposal.map);
-  if (isCalendar && fields.length === 0 && !isWritten) return { ...columns, proposal: null };
+  if (isCalendar && fields.length === 0 && !isWritten && !isGuessed) return { ...columns, proposal: null };
   const isKeyUnused = key.length > 0 && fields.includes('id');
   const hasMarks = Object.values(proposal.map).some((value) => typeof value === 'object' && value.values);
-  const isWorse = summary === null || summary.events === 0 || isKeyUnused || hasMarks || fields.some(isEmpty);
-  if (!isWorse && !isWritten) return { ...columns, proposal: null };
+  const isBad = summary === null || summary.events === 0 || isKeyUnused || hasMarks || fields.some(isEmpty);
+  if (!isBad && !isGuessed && !isWritten) return { ...columns, proposal: null };
   const { identifiers, dateOrder = null, timeZone = null } = reading;
   const whole: MapProposal = {
     ...proposal,
@@ -472,21 +495,17 @@ async function proposalFor(facts: ProposalFacts): Promise<Seen> {
   };
   const seen = shown ?? { ...columns, rules: { ...rules, records: within?.rules.records ?? rules.records } };
   const command = proposal.isComplete ? commandOf(whole, seen.rules, facts) : null;
-  return { ...seen, proposal: { ...whole, notes: [...proposal.notes, ...source.hidden], command } };
+  return { ...seen, proposal: { ...whole, notes: [...proposal.notes, ...days, ...source.hidden], command } };
 }
 
 /** The command that serves a source. What options cannot say goes into a timetable file. */
 function commandOf(
   proposal: MapProposal,
-  { records, encoding, header }: ReadRules,
-  { source, reading }: ProposalFacts,
+  { records, encoding, header, from, to }: ReadRules,
+  { source }: ProposalFacts,
 ): string {
-  const { calendarFrom, calendarTo } = reading;
-  const kept = Object.entries({
-    'calendar-from': calendarFrom,
-    'calendar-to': calendarTo,
-  });
-  const options = kept.flatMap(([flag, value]) => (value ? [`--${flag} ${shellQuoted(value)}`] : []));
+  const days = Object.entries({ 'calendar-from': from, 'calendar-to': to });
+  const options = days.flatMap(([flag, value]) => (value ? [`--${flag} ${shellQuoted(value)}`] : []));
   const { map, when } = proposal;
   const isPlain =
     when === null &&

@@ -343,10 +343,15 @@ function areIdentifiers(columns: readonly LookedColumn[]): boolean {
   return columns.every(({ isIdentifier }) => isIdentifier);
 }
 
-/** For calendars: maps non-standard properties to fields without a value. Other fields have a property by default. */
+/**
+ * For calendars: maps non-standard properties to fields without a value. Other fields have a property by default.
+ *
+ * @param needsZone whether times have no zone and none was given
+ */
 export function proposeCalendarMap(
   columns: readonly LookedColumn[],
   isEmpty: (field: FieldName) => boolean,
+  needsZone: boolean,
 ): MapProposal {
   let own: readonly LookedColumn[] = columns.filter(
     ({ name, records }) => records > 0 && /^X-\p{L}+$/u.test(name),
@@ -361,8 +366,9 @@ export function proposeCalendarMap(
     map[field] = column.name;
     own = without(own, column);
   }
-  const nothing = { when: null, terms: {}, dateOrder: null, timeZone: null, identifiers: null, notes: [] };
-  return { ...nothing, map, isComplete: true };
+  const nothing = { when: null, terms: {}, dateOrder: null, identifiers: null };
+  const zone = needsZone ? zoneOf(undefined) : { timeZone: null, notes: [] };
+  return { ...nothing, ...zone, map, isComplete: true };
 }
 
 /** The times of the user's map, completed by those that are found. */
@@ -477,7 +483,10 @@ function orderByWeekdays(
 }
 
 /** Times without an offset do not name their zone. Unless a zone is given, it is guessed. */
-function zoneOf(given: string | undefined): Pick<MapProposal, 'timeZone' | 'notes'> {
+export function zoneOf(given: string | undefined): {
+  readonly timeZone: string;
+  readonly notes: readonly string[];
+} {
   if (given !== undefined) return { timeZone: given, notes: [] };
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const isUtc = own === 'UTC' || own === 'Etc/UTC';

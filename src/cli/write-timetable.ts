@@ -26,6 +26,7 @@ interface WrittenSource {
 
 /** Words by which notes are found that stand at their entries. */
 const [ON_DATES, ON_TERMS, ON_ZONES] = [['--date-order'], ['first day of the term'], ['--time-zone']];
+const ON_DAYS = ['--calendar-from'];
 const ON_PATTERNS = ['dayOne', '`start`', '`weeks`'];
 const COMMENT_UNITS_MAX = 80;
 /** Columns by which calendars tell events and their versions apart. */
@@ -92,7 +93,7 @@ export function timetableText(
     ...(rules.header === undefined
       ? []
       : [...guess(READ_BY.header), `header: ${JSON.stringify(rules.header)}`]),
-    ...(rules.from === undefined ? [] : [`calendarFrom: ${rules.from}`]),
+    ...(rules.from === undefined ? [] : [...comments(notesOn(ON_DAYS)), `calendarFrom: ${rules.from}`]),
     ...(rules.to === undefined ? [] : [`calendarTo: ${rules.to}`]),
     ...(identifiers === null ? [] : [...guess(READ_BY.identifiers), `identifiers: ${identifiers}`]),
     ...(dateOrder === null ? [] : [...comments(notesOn(ON_DATES)), `dateOrder: ${dateOrder}`]),
@@ -108,7 +109,7 @@ export function timetableText(
       return `  ${part}: ${typeof value === 'number' ? value : valueText(value)}${shown}`;
     }),
   ];
-  const told = notesOn([...ON_DATES, ...ON_PATTERNS, ...ON_TERMS, ...ON_ZONES]);
+  const told = notesOn([...ON_DATES, ...ON_DAYS, ...ON_PATTERNS, ...ON_TERMS, ...ON_ZONES]);
   const others = notes.map(sentence).filter((note) => !told.includes(note));
   return [
     `# yaml-language-server: $schema=${schemaFrom(path)}`,
@@ -156,6 +157,7 @@ function sentence(note: string): string {
   return note
     .replace(/--time-zone (\S+) is a guess/, 'timeZone is a guess')
     .replace(/--date-order (\S+) is a guess/, 'dateOrder $1 is a guess')
+    .replace(/--calendar-from \S+ --calendar-to \S+ are/, 'calendarFrom and calendarTo are')
     .replace(/--identifiers any/, 'identifiers: any');
 }
 

@@ -590,6 +590,40 @@ Wiskunde A;wo;11.00 - 12.45;${weeks};H1.12
   t.match(long.text, /# Weken may hold weeks, but "blok x{35}"… names none, /);
 });
 
+test('a calendar of another year without a zone gets its days and a zone', async (t) => {
+  const event = (uid: string, ...lines: readonly string[]): string[] => [
+    'BEGIN:VEVENT',
+    `UID:${uid}`,
+    'DTSTAMP:20200101T000000Z',
+    ...lines,
+    'END:VEVENT',
+  ];
+  const calendar = [
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:test',
+    ...event('a', 'SUMMARY:Logic', 'DTSTART:20200106T090000', 'DURATION:PT1H', 'RRULE:FREQ=WEEKLY;COUNT=3'),
+    ...event('b', 'SUMMARY:Exam', 'DTSTART:20200127T090000', 'DURATION:PT2H'),
+    'END:VCALENDAR',
+  ].join('\r\n');
+  const { path, text } = await written(t, 'lessons.ics', calendar);
+  t.match(text, /# the times have no offset, and timeZone is a guess \(.*\ntimeZone: /);
+  t.match(
+    text,
+    /# calendarFrom and calendarTo are guesses: recurring .*\n {4}calendarFrom: 2020-01-06\n {4}calendarTo: 2020-01-21\n/,
+  );
+  t.equal((await eventsOf(t, path, '')).length, 4);
+  const { stdout } = await runHere(t, ['inspect', join(path, '../lessons.ics')]);
+  t.match(
+    stdout,
+    / {2}lectern serve \S+ --calendar-from 2020-01-06 --calendar-to 2020-01-21 --time-zone \S+ --dev\n/,
+  );
+  t.match(stdout, /"UID" +4 /, 'records are counted in the last reading alone');
+  const given = ['--time-zone', 'UTC', '--calendar-from', '2019-12-01', '--calendar-to', '2020-12-01'];
+  const known = await runHere(t, ['inspect', join(path, '../lessons.ics'), ...given]);
+  t.notMatch(known.stdout, /guess/, 'what the user gives is no guess');
+});
+
 test('a calendar needs no map for what it says itself', async (t) => {
   const calendar = [
     'BEGIN:VCALENDAR',
