@@ -12,7 +12,7 @@ import type { IdentifierMode } from '../base/model/event.js';
 import type { FieldMap, ReadRules } from '../base/model/read-rules.js';
 import { fieldMapFault } from '../source/field-map.js';
 import { recordsFault } from '../source/formats/nested-json.js';
-import { adviceOnSecrets, secretParameters } from '../source/http/call.js';
+import { adviceOnSecrets, SECRET_NAME, secretParameters } from '../source/http/call.js';
 import { preparePatterns } from '../source/map-value.js';
 import type { RuleFault } from '../source/pattern/term.js';
 import { patternFaults } from '../source/pattern/weekly-rows.js';
@@ -57,8 +57,6 @@ export function planTimetable(description: TimetableDescription): TimetablePlan 
   return new Planning(UNWRITTEN, process.cwd(), null).planOf(description);
 }
 
-/** Header fields and parts of addresses that hold secrets. */
-const SECRET_HEADER = /^(?:authorization|proxy-authorization|cookie|.*(?:key|token|secret).*)$/i;
 const REFERENCE = /^(?:\S+ )?(?:env|file):/;
 
 /** The kinds of sources whose entries differ. */
@@ -285,7 +283,7 @@ class Planning {
   #headersOf(headers: Readonly<Record<string, string>>, path: string): Record<string, string> {
     return Object.fromEntries(
       Object.entries(headers).map(([name, value]) => {
-        if (SECRET_HEADER.test(name) && !REFERENCE.test(value)) {
+        if (SECRET_NAME.test(name) && !REFERENCE.test(value)) {
           const scheme = /^(\S+) \S/.exec(value)?.[1];
           const example = [scheme, 'file:PATH'].filter(Boolean).join(' ');
           this.#warnOfSecret(

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'tap';
+import { start } from './lectern.js';
 import { runHere } from './run-here.js';
 
 const ADDRESS = ['serve', 'http://127.0.0.1:9/', '--dev'];
@@ -79,6 +80,44 @@ test('a secret in the query of an address gets a warning, and nothing shows it',
     // In development, `serve` has no log for warnings of a file.
     if (argv.includes(file) !== (argv[0] === 'serve'))
       t.match(stderr, /the query of the address holds a secret \(access_token\)/);
+  }
+});
+
+test('neither /health nor the log shows secrets of a source that fails', async (t) => {
+  let isGood = true;
+  const server = createServer((_req, res) => {
+    res.writeHead(isGood ? 200 : 500, { 'Content-Type': 'text/csv' });
+    res.end('id,time,endTime,title\n1,2026-10-05T08:00:00Z,2026-10-05T09:00:00Z,Algebra\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/z.csv?access_token=hidden-4711`;
+  const path = join(
+    t.testdir({
+      'timetable.yaml': `sources:
+  - from: http://127.0.0.1:${port}/z.csv?access_token=hidden-4711
+    headers: { X-Key: hidden-4712 }
+    identifiers: any
+`,
+    }),
+    'timetable.yaml',
+  );
+  for (const source of [[path], [url, '--identifiers', 'any']]) {
+    isGood = true;
+    const running = start(['serve', ...source, '--dev', '--port', '0', '--log-level', 'debug']);
+    const shown = await running.printed('Documentation: ');
+    const [, base = ''] = / at (\S+) \(development/.exec(shown) ?? [];
+    isGood = false;
+    running.child.kill('SIGHUP');
+    let health = '';
+    while (!health.includes('the answer is 500'))
+      health = await (await fetch(new URL('/health', base))).text();
+    running.child.kill('SIGTERM');
+    const { stdout, stderr } = await running.ended;
+    t.match(stderr, /the answer is 500/, 'the log says what failed');
+    t.notMatch(health + stdout + stderr, /hidden-471/);
   }
 });
 

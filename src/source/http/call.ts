@@ -357,14 +357,15 @@ export function redactAddress(url: URL): string {
   return `${url.origin}${path.join('/')}${names.length === 0 ? '' : '?'}${names.join('&')}`;
 }
 
-/** Names of parameters whose values are secrets. */
-const SECRET_PARAMETER = /key|token|secret|passw|pwd|signature|^sig$|credential|auth(?!or)/i;
+/** Names of query parameters and header fields whose values are secrets; an author is none. */
+export const SECRET_NAME: RegExp =
+  /key|token|secret|passw|pwd|signature|^sig$|credential|cookie|auth(?!or(?!iz))/i;
 
 /** The query parameters of an address that hold secrets by their names; none for other texts. */
 export function secretParameters(text: string): string[] {
   if (!/^(?:https?|webcals?):/i.test(text) || !URL.canParse(text)) return [];
   const named = [...new URL(text).searchParams].filter(([, value]) => value !== '').map(([name]) => name);
-  return named.filter((name) => SECRET_PARAMETER.test(name));
+  return named.filter((name) => SECRET_NAME.test(name));
 }
 
 /** What to do about secrets in a query. */
