@@ -2,13 +2,24 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { TIMETABLE_VIEWS, type ViewName } from './address.js';
-import { isDevelopment, tokenWanted } from './data.js';
-import { type Feed, feedNow, keepFeed } from './feed.js';
+import { keepFeed } from './feed.js';
 import { Find, focusFind } from './find.js';
 import { Icon, lazy } from './parts.js';
 import { say } from './speak.js';
 import { Settings, Status } from './status.js';
-import { address, announcement, go, isChoosing, link, move, open } from './store.js';
+import {
+  address,
+  announcement,
+  type Feed,
+  feedNow,
+  go,
+  isChoosing,
+  isDevelopment,
+  link,
+  move,
+  open,
+  tokenWanted,
+} from './store.js';
 import { LessonPanel } from './views/body.js';
 import { FeedView } from './views/feed-view.js';
 import { TimetableView } from './views/timetable.js';

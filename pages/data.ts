@@ -1,9 +1,19 @@
 /** The way to the timetable: the token, what was read, and the stream of changes. Only `lectern/client` asks the service. */
-import { signal } from '@preact/signals';
 import { type ConflictEntry, TimetableClient, type TimetableEvent, TimetableProblem } from 'lectern/client';
 import { useEffect, useState } from 'preact/hooks';
 import type { LeftOut, Target } from './address.js';
 import type { Named, Row } from './lessons.js';
+import {
+  fresh,
+  isDevelopment,
+  kinds,
+  live,
+  publishedAt,
+  revision,
+  token,
+  tokenWanted,
+  versionAtFirst,
+} from './store.js';
 
 /** The files of the pages lie in {base}/view/. */
 const BASE = new URL('..', import.meta.url);
@@ -22,21 +32,6 @@ function takeToken(): string | null {
   sessionStorage.setItem(TOKEN_NAME, given);
   return given;
 }
-
-export const token = signal<string | null>(null);
-/** Why the person has to give a token; null while there is none to give. */
-export const tokenWanted = signal<'missing' | 'refused' | null>(null);
-/** Whether the service gives tokens itself. */
-export const isDevelopment = signal(false);
-/** Grows when the timetable changed. */
-export const revision = signal(0);
-export const live = signal<'connecting' | 'live' | 'lost'>('connecting');
-/** When the timetable that is shown was published. In milliseconds. */
-export const publishedAt = signal<number | null>(null);
-/** The ids that the last publications added or changed. */
-export const fresh = signal<ReadonlySet<string>>(new Set());
-/** The version when the page was opened; null until it is known. */
-export const versionAtFirst = signal<string | null>(null);
 
 export const client: TimetableClient = new TimetableClient({ baseUrl: BASE, token: () => token.value });
 
@@ -335,9 +330,6 @@ export const readNames: () => Promise<Names> = perRevision(async () => {
 });
 
 const COLOURS = 8;
-/** All kinds, sorted; a kind keeps its colour from view to view. */
-export const kinds = signal<readonly string[]>([]);
-
 export async function readKinds(): Promise<void> {
   const { data } = await reading(() => client.get('/schedule/types'));
   kinds.value = data;

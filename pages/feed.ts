@@ -1,21 +1,7 @@
 /** The timetable of a feed: its page holds all rows as a table. */
-import { signal } from '@preact/signals';
 import type { Named, Row } from './lessons.js';
+import { type Feed, feedNow, isOffline, readAt } from './store.js';
 
-export interface Feed {
-  readonly name: string;
-  readonly rows: readonly Row[];
-  /** Addresses of the same feed in other formats. */
-  readonly calendar: string;
-  readonly table: string;
-}
-
-/** What was read last; null on pages that are no feed. */
-export const feedNow = signal<Feed | null>(null);
-/** Whether the last attempt to read the feed again failed, or gave what was kept. */
-export const isOffline = signal(false);
-/** When the service gave this state. In milliseconds; null until it is known. */
-export const readAt = signal<number | null>(null);
 /** The event stream needs a token. Asking with the entity tag costs the service next to nothing. */
 const FEED_MS = 60_000;
 

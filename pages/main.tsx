@@ -3,9 +3,9 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app.js';
-import { begin, kinds, readKinds, revision, token } from './data.js';
+import { begin, readKinds } from './data.js';
 import { readFeed } from './feed.js';
-import { useLanguage, wantedLanguage } from './store.js';
+import { kinds, revision, token, useLanguage, wantedLanguage } from './store.js';
 
 const feed = document.getElementById('feed');
 const language = useLanguage(wantedLanguage()).catch(() => useLanguage('en'));

@@ -3,9 +3,9 @@
 import { TimetableProblem } from 'lectern/client';
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { revision } from './data.js';
 import type { Lesson, Named } from './lessons.js';
 import { say, sayList } from './speak.js';
+import { revision } from './store.js';
 
 const ICONS = {
   search:

@@ -1,20 +1,26 @@
 /** How old the data is, and what the person can set. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { forgetToken, isDevelopment, live, publishedAt, token } from './data.js';
-import { feedNow, isOffline, readAt } from './feed.js';
+import { forgetToken } from './data.js';
 import { Icon } from './parts.js';
 import { say, sayAgo, sayMoment } from './speak.js';
 import {
   announcement,
   deviceZone,
+  feedNow,
   go,
+  isDevelopment,
   isNarrow,
+  isOffline,
   keep,
   language,
+  live,
   now,
+  publishedAt,
+  readAt,
   type Theme,
   theme,
+  token,
   useLanguage,
   zone,
 } from './store.js';

@@ -1,6 +1,7 @@
 /** The one store: what the address says, what the person set, the time, and the state of the connection. */
 import { computed, effect, type Signal, signal } from '@preact/signals';
-import { type Address, readAddress, type ViewName, writeAddress } from './address.js';
+import { type Address, readAddress, TIMETABLE_VIEWS, type ViewName, writeAddress } from './address.js';
+import type { Row } from './lessons.js';
 import {
   addDays,
   addMonths,
@@ -102,6 +103,30 @@ export function keep(name: string, value: unknown): void {
   } catch {}
 }
 
+const place = computed(() => {
+  const { view, of } = address.value;
+  return `${TIMETABLE_VIEWS.includes(view) ? 'week' : view} ${JSON.stringify(of)}`;
+});
+/**
+ * What the person did in a view that its address does not say: what is open, how many are shown. Anew in each place, and
+ * for the next person.
+ */
+const parts = computed(() => {
+  void [place.value, tokenWanted.value];
+  return new Map<string, Signal<unknown>>();
+});
+
+/** @returns the part of this name, and what sets it */
+export function part<T>(name: string, usual: T): readonly [T, (value: T) => void] {
+  const known = parts.value;
+  const found = (known.get(name) ?? signal(usual)) as Signal<T>;
+  known.set(name, found);
+  const set = (value: T): void => {
+    found.value = value;
+  };
+  return [found.value, set];
+}
+
 export type Theme = 'auto' | 'light' | 'dark';
 export const theme = signal<Theme>(readKept<Theme>('theme', 'auto'));
 effect(() => {
@@ -166,6 +191,41 @@ export const firstDay = computed(() => week.value.firstDay);
 export function isWeekend(date: string): boolean {
   return week.value.weekend.includes(weekdayOf(date));
 }
+
+export const token = signal<string | null>(null);
+/** Why the person has to give a token; null while there is none to give. */
+export const tokenWanted = signal<'missing' | 'refused' | null>(null);
+/** Whether the service gives tokens itself. */
+export const isDevelopment = signal(false);
+/** Grows when the timetable changed. */
+export const revision = signal(0);
+export const live = signal<'connecting' | 'live' | 'lost'>('connecting');
+/** When the timetable that is shown was published. In milliseconds. */
+export const publishedAt = signal<number | null>(null);
+/** The ids that the last publications added or changed. */
+export const fresh = signal<ReadonlySet<string>>(new Set());
+/** The version when the page was opened; null until it is known. */
+export const versionAtFirst = signal<string | null>(null);
+/** All kinds, sorted; a kind keeps its colour from view to view. */
+export const kinds = signal<readonly string[]>([]);
+/** By target; null for what the timetable does not have. */
+export const knownNames = signal<ReadonlyMap<string, string | null>>(new Map());
+
+/** The timetable of a feed. */
+export interface Feed {
+  readonly name: string;
+  readonly rows: readonly Row[];
+  /** Addresses of the same feed in other formats. */
+  readonly calendar: string;
+  readonly table: string;
+}
+
+/** What was read last; null on pages that are no feed. */
+export const feedNow = signal<Feed | null>(null);
+/** Whether the last attempt to read the feed again failed, or gave what was kept. */
+export const isOffline = signal(false);
+/** When the service gave this state. In milliseconds; null until it is known. */
+export const readAt = signal<number | null>(null);
 
 /** Told to screen readers, politely. */
 export const announcement = signal('');

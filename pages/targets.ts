@@ -1,21 +1,17 @@
 /** Whose timetables are shown, and how they are called. */
 
-import { signal } from '@preact/signals';
 import { TimetableProblem } from 'lectern/client';
 import { useEffect } from 'preact/hooks';
 import { type Address, sameTarget, TARGETS_MAX, type Target } from './address.js';
-import { client, NAME_MARK, reading, readNames, revision, shortId, token } from './data.js';
+import { client, NAME_MARK, reading, readNames, shortId } from './data.js';
 import { say } from './speak.js';
-import { address, go, keep, readKept } from './store.js';
+import { address, go, keep, knownNames, readKept, revision, token } from './store.js';
 
 const ME: readonly Target[] = [{ kind: 'me', id: '' }];
 
 export function targetsOf({ of }: Address): readonly Target[] {
   return of.length === 0 ? ME : of;
 }
-
-/** Null for what the timetable does not have. */
-const knownNames = signal<ReadonlyMap<string, string | null>>(new Map());
 
 export function keyOf({ kind, id }: Target): string {
   return `${kind}:${id}`;

@@ -1,9 +1,9 @@
 /** In development, for those who start with their own data: what is wrong, above every view. */
 import type { JSX } from 'preact';
-import { client, isDevelopment, revision, token, useLoaded } from './data.js';
+import { client, useLoaded } from './data.js';
 import { Icon } from './parts.js';
 import { say } from './speak.js';
-import { address, link } from './store.js';
+import { address, isDevelopment, link, revision, token } from './store.js';
 
 export function DevelopmentWarning(): JSX.Element | null {
   const isAsked = isDevelopment.value && token.value !== null;

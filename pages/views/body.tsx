@@ -1,6 +1,6 @@
 /** The days of one or several timetables, in each view, with the panel of the open lesson. */
 import type { JSX } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { Target } from '../address.js';
 import type { ClashIndex } from '../clash.js';
 import { clashesOfLesson } from '../clash.js';
@@ -8,7 +8,7 @@ import { colourOf, NAME_MARK, useLoaded } from '../data.js';
 import { isWithin, type Lesson } from '../lessons.js';
 import { aboutOf, Icon, lazy } from '../parts.js';
 import { say, sayDate, sayTime, sayTimes } from '../speak.js';
-import { address, go, isNarrow, isPrinting, now, open, today, windowOf, zone } from '../store.js';
+import { address, go, isNarrow, isPrinting, now, open, part, today, windowOf, zone } from '../store.js';
 import { keyOf } from '../targets.js';
 import { daysBetween, wallTime } from '../time.js';
 import { Days } from './grid.js';
@@ -40,7 +40,7 @@ export interface BodyProps {
 export function Body(props: BodyProps): JSX.Element {
   const { shown, from, days, isLoading, onNearest } = props;
   const { view, open: openId } = address.value;
-  const [block, setBlock] = useState<readonly Lesson[] | null>(null);
+  const [block, setBlock] = part<readonly Lesson[] | null>('block', null);
   const isEmpty = shown.every(({ lessons }) => lessons.length === 0);
   const all = shown.flatMap(({ lessons }) => lessons);
   const opened = openId === null ? undefined : all.find(({ ids }) => ids.includes(openId));

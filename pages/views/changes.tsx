@@ -1,24 +1,15 @@
 /** What changed since a time, old beside new: of the timetables that were shown, or of all. Live. */
 import { type Changes as ChangeSet, TimetableProblem } from 'lectern/client';
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
 import type { Target } from '../address.js';
-import {
-  client,
-  colourOf,
-  type Names,
-  noteVersion,
-  readNames,
-  rowOf,
-  useLoaded,
-  versionAtFirst,
-} from '../data.js';
+import { client, colourOf, type Names, noteVersion, readNames, rowOf, useLoaded } from '../data.js';
 import type { Row } from '../lessons.js';
 import { Chosen, Loading, Problem } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayList, sayNumber, sayTimes } from '../speak.js';
-import { address, setMore, today, zone } from '../store.js';
+import { address, setMore, today, versionAtFirst, zone } from '../store.js';
 import { keyOf, nameOf, targetsOf, useNames } from '../targets.js';
 import { addDays, dayStart, wallTime } from '../time.js';
+import { firstOf } from './clash-sides.js';
 
 const SHOWN_AT_FIRST = 200;
 const SINCE = ['week', 'yesterday', 'today', 'opened'] as const;
@@ -224,19 +215,16 @@ function Choice<Name extends string>({
 }
 
 function ChangeList({ changes }: { readonly changes: readonly Change[] }): JSX.Element {
-  const [count, setCount] = useState(SHOWN_AT_FIRST);
-  const days = useMemo(() => {
-    const found = new Map<string, Change[]>();
-    for (const change of changes.slice(0, count)) {
-      const { date } = wallTime(change.row.start, zone.value);
-      found.set(date, [...(found.get(date) ?? []), change]);
-    }
-    return [...found];
-  }, [changes, count, zone.value]);
+  const { first, more } = firstOf('changes', changes, SHOWN_AT_FIRST);
+  const days = new Map<string, Change[]>();
+  for (const change of first) {
+    const { date } = wallTime(change.row.start, zone.value);
+    days.set(date, [...(days.get(date) ?? []), change]);
+  }
   if (changes.length === 0) return <p class="notice">{say('changesNone')}</p>;
   return (
     <>
-      {days.map(([date, list]) => (
+      {[...days].map(([date, list]) => (
         <section key={date}>
           <h2>{sayDate(date, LONG_DATE)}</h2>
           <ul class="change-list">
@@ -246,11 +234,7 @@ function ChangeList({ changes }: { readonly changes: readonly Change[] }): JSX.E
           </ul>
         </section>
       ))}
-      {count < changes.length && (
-        <button type="button" class="button" onClick={() => setCount(count + SHOWN_AT_FIRST)}>
-          {say('showMore', { n: changes.length - count })}
-        </button>
-      )}
+      {more}
     </>
   );
 }

@@ -1,22 +1,23 @@
 /** A clash: what is needed more than once, and the lessons that need it, beside each other. */
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { Clash } from '../clash.js';
 import { colourOf } from '../data.js';
 import { aboutOf, Icon } from '../parts.js';
 import { say, sayTimes } from '../speak.js';
+import { part } from '../store.js';
 import { titleOf } from './body.js';
 
 /** As many as a person looks through; thousands would stop the page. */
 const MORE = 200;
 const SIDES_AT_FIRST = 12;
 
-/** The first of a long list, and a button that shows more of it. */
-export function useFirst<T>(
+/** The first of a long list, and a button that shows more of it. @param name of the list, in its view */
+export function firstOf<T>(
+  name: string,
   list: readonly T[],
   atFirst: number,
 ): { readonly first: readonly T[]; readonly more: JSX.Element | null } {
-  const [count, setCount] = useState(atFirst);
+  const [count, setCount] = part(name, atFirst);
   const n = Math.min(MORE, list.length - count);
   const more = (
     <button type="button" class="button small" onClick={() => setCount(count + MORE)}>
@@ -41,7 +42,11 @@ export function ClashSides({
   readonly clash: Clash;
   readonly own?: readonly string[];
 }): JSX.Element {
-  const { first, more } = useFirst(clash.lessons, SIDES_AT_FIRST);
+  const { first, more } = firstOf(
+    `${clash.by} ${clash.key} ${clash.lessons[0]?.id}`,
+    clash.lessons,
+    SIDES_AT_FIRST,
+  );
   return (
     <div class="clash">
       <p class="clash-reason">

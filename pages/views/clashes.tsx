@@ -1,14 +1,14 @@
 /** All clashes: counts by kind and week as a chart, and each with its sides. Those that are over come last. */
 import type { JSX } from 'preact';
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { type Clash, clashOf } from '../clash.js';
 import { client, noteVersion, readNames, useLoaded } from '../data.js';
 import { csvOf, saveFile } from '../files.js';
 import { Chosen, Icon, Loading, namesOf, Problem } from '../parts.js';
 import { say, sayDate, sayDates, sayMoment, sayNumber } from '../speak.js';
-import { address, firstDay, link, now, setMore, today, zone } from '../store.js';
+import { address, firstDay, link, now, part, setMore, today, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
-import { ClashSides, clashReason } from './clash-sides.js';
+import { ClashSides, clashReason, firstOf } from './clash-sides.js';
 
 const CLASHES_MAX = 5_000;
 const SHOWN_AT_FIRST = 40;
@@ -38,7 +38,7 @@ export function Clashes(): JSX.Element {
   const { data, error, isLoading } = useLoaded('clashes', readClashes);
   const { from } = address.value.more;
   const by = shownKind();
-  const [text, setText] = useState('');
+  const [text, setText] = part('filter', '');
   const wanted = text.trim().toLowerCase();
   const matching = useMemo(
     () =>
@@ -190,11 +190,11 @@ function Chart({ clashes }: { readonly clashes: readonly Clash[] }): JSX.Element
 }
 
 function ClashList({ clashes }: { readonly clashes: readonly Clash[] }): JSX.Element {
-  const [count, setCount] = useState(SHOWN_AT_FIRST);
+  const { first, more } = firstOf('clashes', clashes, SHOWN_AT_FIRST);
   return (
     <>
       <ol class="clash-list">
-        {clashes.slice(0, count).map((clash) => {
+        {first.map((clash) => {
           const { date } = wallTime(clash.start, zone.value);
           const target = {
             kind: clash.by === 'time' ? 'group' : clash.by,
@@ -216,11 +216,7 @@ function ClashList({ clashes }: { readonly clashes: readonly Clash[] }): JSX.Ele
           );
         })}
       </ol>
-      {count < clashes.length && (
-        <button type="button" class="button" onClick={() => setCount(count + 200)}>
-          {say('showMore', { n: Math.min(200, clashes.length - count) })}
-        </button>
-      )}
+      {more}
     </>
   );
 }

@@ -2,11 +2,10 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { indexOf, overlapsOf } from '../clash.js';
-import type { Feed } from '../feed.js';
 import { isWithin, lessonsOf } from '../lessons.js';
 import { Icon, lazy } from '../parts.js';
 import { say } from '../speak.js';
-import { address, go, rangeOf, shownDate, windowOf, zone } from '../store.js';
+import { address, type Feed, go, rangeOf, shownDate, windowOf, zone } from '../store.js';
 import { wallTime } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';
 import { Frame } from './toolbar.js';

@@ -1,7 +1,7 @@
 /** A day of all rooms as bars, and the rooms with nothing scheduled at a time. */
 import type { FreeEntry, TimetableEvent } from 'lectern/client';
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { TARGETS_MAX } from '../address.js';
 import {
   client,
@@ -17,7 +17,7 @@ import {
 import { dayOf, type Lesson, lessonsOf } from '../lessons.js';
 import { Chosen, Icon, Loading, Problem } from '../parts.js';
 import { say, sayHour, sayNumber, sayTime, sayTimes } from '../speak.js';
-import { address, go, isPrinting, now, setMore, shownDate, today, windowOf, zone } from '../store.js';
+import { address, go, isPrinting, now, part, setMore, shownDate, today, windowOf, zone } from '../store.js';
 import { choose } from '../targets.js';
 import { instantOf, wallTime } from '../time.js';
 import { titleOf } from './body.js';
@@ -145,7 +145,7 @@ export function FreeRooms(): JSX.Element {
   const date = shownDate.value;
   const { minute, minutes, weeks } = wantedTime();
   const key = dayKey();
-  const [count, setCount] = useState(ROOMS_AT_FIRST);
+  const [count, setCount] = part('rooms', ROOMS_AT_FIRST);
   const { data, error, isLoading } = useLoaded(key, (signal) => readDay(date, count, signal));
   const rest = useRest(data !== null && !isLoading && !data.isWhole ? date : null);
   const start = instantOf(date, minute, zone.value);
@@ -182,7 +182,7 @@ export function FreeRooms(): JSX.Element {
 /** The lessons of all rooms, read after those in sight have been painted. @param date null while these are read */
 function useRest(date: string | null): Lessons | null {
   const key = date === null ? null : `rooms ${date} ${zone.value}`;
-  const [wanted, setWanted] = useState<string | null>(null);
+  const [wanted, setWanted] = part<string | null>('rest', null);
   useEffect(() => {
     const timer = setTimeout(() => setWanted(key), REST_MS);
     return () => clearTimeout(timer);
@@ -197,7 +197,7 @@ interface Wish {
 
 function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): JSX.Element {
   // The options that are not chosen are out of sight: they are made when what is in sight has been painted.
-  const [isPainted, setPainted] = useState(false);
+  const [isPainted, setPainted] = part('painted', false);
   useEffect(() => {
     const timer = setTimeout(() => setPainted(true), REST_MS);
     return () => clearTimeout(timer);
@@ -250,7 +250,7 @@ function Wanted({ minute, minutes, weeks }: Wish & { readonly weeks: number }): 
 }
 
 function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Element {
-  const [isAll, setAll] = useState(false);
+  const [isAll, setAll] = part('all', false);
   const shown = isAll || isPrinting.value ? free : free.slice(0, FREE_AT_FIRST);
   const until = ({ freeUntil }: FreeEntry): string => {
     if (freeUntil === null) return say('freeOpen');
@@ -298,7 +298,7 @@ interface BarsProps extends Wish {
 
 function Bars({ day, minute, minutes, count, onCount }: BarsProps): JSX.Element {
   const { date } = day;
-  const [text, setText] = useState('');
+  const [text, setText] = part('filter', '');
   const wanted = text.trim().toLowerCase();
   const found = useMemo(
     () => day.rooms.filter(({ name }) => name.toLowerCase().includes(wanted)),

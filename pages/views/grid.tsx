@@ -2,12 +2,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type ClashIndex, isClashing } from '../clash.js';
-import { colourOf, fresh } from '../data.js';
+import { colourOf } from '../data.js';
 import { type Box, layOut } from '../layout.js';
 import { type Day, dayOf, type Lesson, type Span } from '../lessons.js';
 import { aboutOf } from '../parts.js';
 import { say, sayDate, sayDay, sayHour, sayTimes } from '../speak.js';
-import { address, go, isWeekend, link, now, open, shownDate, today, zone } from '../store.js';
+import { address, fresh, go, isWeekend, link, now, open, shownDate, today, zone } from '../store.js';
 import { addDays, wallTime, weekdayOf } from '../time.js';
 import { type BodyProps, type ShownTimetable, titleOf } from './body.js';
 

@@ -11,7 +11,7 @@ import { address, go, open, zone } from '../store.js';
 import { choose, lecturerOf } from '../targets.js';
 import { wallTime } from '../time.js';
 import { LessonLine, titleOf } from './body.js';
-import { ClashSides, useFirst } from './clash-sides.js';
+import { ClashSides, firstOf } from './clash-sides.js';
 
 /** Read with the panel: a part of its own would make more of the first view. */
 export { goToNearest, readLater } from './later.js';
@@ -53,19 +53,22 @@ export function LessonPanel({ lesson, clashes, isFeed }: Props): JSX.Element {
         <span class="muted">{zone.value}</span>
       </p>
       <dl class="panel-facts">
-        {(['room', 'lecturer', 'group'] as const).map((of) => {
-          const list = lesson[`${of}s`];
+        {(['room', 'lecturer', 'group'] as const).map((icon) => {
+          const list = lesson[`${icon}s`];
           return (
             <Fact
-              key={of}
-              icon={of}
-              label={say(list.length > 1 ? `${of}s` : of)}
+              key={icon}
+              of={lesson.id}
+              icon={icon}
+              label={say(list.length > 1 ? `${icon}s` : icon)}
               list={list}
               isFeed={isFeed}
             />
           );
         })}
-        {course !== null && <Fact icon="course" label={say('course')} list={[course]} isFeed={isFeed} />}
+        {course !== null && (
+          <Fact of={lesson.id} icon="course" label={say('course')} list={[course]} isFeed={isFeed} />
+        )}
       </dl>
       {clashes.length > 0 && (
         <section class="panel-clashes">
@@ -83,17 +86,20 @@ export function LessonPanel({ lesson, clashes, isFeed }: Props): JSX.Element {
 }
 
 function Fact({
+  of,
   icon,
   label,
   list,
   isFeed,
 }: {
+  /** The lesson. */
+  readonly of: string;
   readonly icon: IconName;
   readonly label: string;
   readonly list: readonly Named[];
   readonly isFeed: boolean;
 }): JSX.Element | null {
-  const { first, more } = useFirst(list, NAMES_AT_FIRST);
+  const { first, more } = firstOf(`${of} ${icon}`, list, NAMES_AT_FIRST);
   if (list.length === 0) return null;
   return (
     <div>

@@ -1,7 +1,7 @@
 /** Taking the timetable of a feed along: its own address, which the person has already. */
 import type { JSX } from 'preact';
-import type { Feed } from '../feed.js';
 import { say } from '../speak.js';
+import type { Feed } from '../store.js';
 import { FeedAddress, PrintPart } from './take.js';
 
 export function TakeFeed({ feed }: { readonly feed: Feed }): JSX.Element {

@@ -1,14 +1,13 @@
 /** Taking timetables along: a calendar address with its QR code, downloads, print. */
 import { TimetableProblem } from 'lectern/client';
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { encode } from 'uqr';
 import type { Target } from '../address.js';
 import { client, filtersOf, leftOutFilters, pathOf, reading, windowQuery } from '../data.js';
 import { saveFile } from '../files.js';
 import { Icon } from '../parts.js';
 import { say } from '../speak.js';
-import { address, announcement, rangeOf, shownDate, windowOf, zone } from '../store.js';
+import { address, announcement, part, rangeOf, shownDate, windowOf, zone } from '../store.js';
 import { keyOf, nameOf } from '../targets.js';
 
 interface Address {
@@ -76,7 +75,10 @@ async function downloadAll(targets: readonly Target[], format: 'ics' | 'csv'): P
 }
 
 function Subscribe({ target }: { readonly target: Target }): JSX.Element {
-  const [made, setMade] = useState<Address | 'off' | null>(null);
+  const [made, setMade] = part<Address | 'off' | null>(
+    `feed ${keyOf(target)} ${JSON.stringify(address.value.not)}`,
+    null,
+  );
   const make = async (): Promise<void> => {
     try {
       const whose = target.kind === 'me' ? { for: 'personal' } : filtersOf(target);
@@ -107,7 +109,7 @@ export function FeedAddress({
   webcal,
   page,
 }: Omit<Address, 'page'> & { readonly page?: string }): JSX.Element {
-  const [isCopied, setCopied] = useState(false);
+  const [isCopied, setCopied] = part(`copied ${url}`, false);
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(url);
     setCopied(true);

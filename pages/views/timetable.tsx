@@ -5,20 +5,22 @@ import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks';
 import type { LeftOut, Target } from '../address.js';
 import { type ClashIndex, clashOf, indexOf } from '../clash.js';
-import {
-  fresh,
-  prefetch,
-  readConflicts,
-  readNames,
-  readTimetable,
-  type Timetable,
-  useLoaded,
-} from '../data.js';
+import { prefetch, readConflicts, readNames, readTimetable, type Timetable, useLoaded } from '../data.js';
 import { focusFind, kindWord } from '../find.js';
 import { dayOf, type Lesson, lessonsOf, type Row } from '../lessons.js';
 import { Icon, Loading, Problem } from '../parts.js';
 import { say } from '../speak.js';
-import { address, announcement, isChoosing, link, rangeOf, shownDate, windowOf, zone } from '../store.js';
+import {
+  address,
+  announcement,
+  fresh,
+  isChoosing,
+  link,
+  rangeOf,
+  shownDate,
+  windowOf,
+  zone,
+} from '../store.js';
 import { isUnknown, keyOf, nameOf, targetsOf, useNames } from '../targets.js';
 import { addDays } from '../time.js';
 import { Body, type ShownTimetable } from './body.js';

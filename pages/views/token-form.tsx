@@ -1,8 +1,9 @@
 /** Asks for a token, where the service gives none itself. */
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { giveToken, tokenWanted } from '../data.js';
+import { giveToken } from '../data.js';
 import { say } from '../speak.js';
+import { tokenWanted } from '../store.js';
 
 export function TokenForm(): JSX.Element {
   const [text, setText] = useState('');

@@ -1,10 +1,9 @@
 /** Above a view of days: whose it is, which days are shown, which view. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { sameTarget, TIMETABLE_VIEWS, type ViewName } from '../address.js';
 import { CloseButton, Icon, lazy } from '../parts.js';
 import { LONG_DATE, say, sayDate, sayDates } from '../speak.js';
-import { address, go, isNarrow, link, move, rangeOf, shownDate, today } from '../store.js';
+import { address, go, isNarrow, link, move, part, rangeOf, shownDate, today } from '../store.js';
 import { nameOf, targetsOf } from '../targets.js';
 import { addDays, isDate, weekNumber } from '../time.js';
 
@@ -68,7 +67,7 @@ function Whose(): JSX.Element {
 
 /** A button that opens the children: how to take the timetable along. */
 function TakeButton({ children }: { readonly children: ComponentChildren }): JSX.Element {
-  const [isTaking, setTaking] = useState(false);
+  const [isTaking, setTaking] = part('take', false);
   return (
     <>
       <div class="toolbar-end">

@@ -1,10 +1,10 @@
 /** How full the rooms are: by weekday and hour, as a heat map. */
 import type { TimetableEvent } from 'lectern/client';
 import type { JSX } from 'preact';
-import { client, kinds, noteVersion, ROWS_MAX, useLoaded } from '../data.js';
+import { client, noteVersion, ROWS_MAX, useLoaded } from '../data.js';
 import { Chosen, Loading, Problem } from '../parts.js';
 import { say, sayDate, sayDates, sayHour, sayNumber } from '../speak.js';
-import { address, firstDay, isWeekend, setMore, shownDate, windowOf, zone } from '../store.js';
+import { address, firstDay, isWeekend, kinds, setMore, shownDate, windowOf, zone } from '../store.js';
 import { addDays, wallTime, weekStart } from '../time.js';
 import { BuildingField, readWantedRooms, SeatsField, wantedRoomTexts } from './rooms.js';
 

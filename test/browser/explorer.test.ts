@@ -97,6 +97,29 @@ if (NO_BROWSER !== null) {
       await page.close();
     });
 
+    await t.test('what is open stays until another timetable is shown', async (t) => {
+      const { page } = await open(browser, `${view}?of=group:${GROUP}`);
+      const take = page.locator('.toolbar-end .button');
+      await take.click();
+      await page.locator('.take .primary').click();
+      await page.locator('.qr').waitFor();
+      await take.click();
+      await counted(page.locator('.qr'), 0);
+      await take.click();
+      await counted(page.locator('.qr'), 1);
+      await page.locator('.kind').first().click();
+      await page.locator('.left-out').waitFor();
+      await counted(page.locator('.qr'), 0);
+      t.equal(await page.locator('.take').count(), 1, 'the address was one of all types');
+      await page.keyboard.press('/');
+      await page.keyboard.type('INF-2B');
+      await page.locator('.found li', { hasText: 'INF-2B' }).waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator('h1', { hasText: 'INF-2B' }).waitFor();
+      await counted(page.locator('.take'), 0);
+      await page.close();
+    });
+
     await t.test('everything is found by keyboard alone, and "back" leads back', async (t) => {
       const { page } = await open(browser, `${view}?of=group:${GROUP}`);
       await page.keyboard.press('/');

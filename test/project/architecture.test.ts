@@ -44,7 +44,7 @@ function sourceFiles(folder: string): string[] {
   if (!existsSync(join(ROOT, folder))) return [];
   return (
     readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
-      .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+      .filter((entry) => entry.isFile() && /\.(tsx?|mjs)$/.test(entry.name))
       .map((entry) => relative(ROOT, join(entry.parentPath ?? entry.path, entry.name)))
       // Peers of the bench have packages of their own.
       .filter((path) => !path.includes('/node_modules/'))
@@ -125,6 +125,42 @@ test('the layers above the snapshot touch no typed array', (t) => {
   for (const file of sourceFiles('src').filter((path) => NO_TYPED_ARRAYS.includes(layerOf(path)))) {
     t.notMatch(readFileSync(join(ROOT, file), 'utf8'), TYPED_ARRAY, file);
   }
+  t.end();
+});
+
+/** What one component shows, and no other part of the pages asks for. */
+const OWN_STATE: Readonly<Record<string, string>> = {
+  'pages/data.ts': 'what a component waits for',
+  'pages/find.tsx': 'the field to find, its list and what is marked in it',
+  'pages/parts.tsx': 'whether the script of a view is there',
+  'pages/status.tsx': 'whether the settings are unfolded',
+  'pages/views/grid.tsx': 'the width of a grid, as measured',
+  'pages/views/token-form.tsx': 'a token that is being typed',
+};
+/** What no person sets or sees. */
+const OWN_VARIABLES: Readonly<Record<string, string>> = {
+  'pages/data.ts wasOutOfReach': 'the connection',
+  'pages/data.ts lastVersion': 'the connection',
+  'pages/data.ts following': 'the connection',
+  'pages/find.tsx field': 'an element',
+  'pages/parts.tsx laterStyle': 'a style sheet that is on its way',
+  'pages/views/grid.tsx lastWidth': 'a measure',
+  'pages/views/grid.tsx lastColumnsMax': 'a measure',
+};
+
+test('the pages keep their state in one store', (t) => {
+  const texts = sourceFiles('pages')
+    .filter((file) => file !== 'pages/store.ts')
+    .sort()
+    .map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }));
+  const calling = (name: RegExp): readonly string[] =>
+    texts.filter(({ text }) => name.test(text)).map(({ file }) => file);
+  t.strictSame(calling(/\b(use)?signal(<.*>)?\(/i), [], 'signals');
+  t.strictSame(calling(/\buse(State|Reducer)\b/), Object.keys(OWN_STATE), 'hooks');
+  const variables = texts.flatMap(({ file, text }) =>
+    [...text.matchAll(/^(?:export )?let (\w+)/gm)].map(([, name]) => `${file} ${name}`),
+  );
+  t.strictSame(variables, Object.keys(OWN_VARIABLES), 'variables of modules');
   t.end();
 });
 
