@@ -58,6 +58,7 @@ const SHOTS = [
   {
     name: 'free',
     search: '?view=free&hour=14:00&minutes=120&seats=30&date=2026-11-16',
+    waits: '.bar-lesson',
     sizes: ALL,
     schemes: BOTH,
     kept: ['usual'],

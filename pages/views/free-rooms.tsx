@@ -115,7 +115,10 @@ async function readDay(date: string, count: number, signal: AbortSignal): Promis
     const rooms = await readWantedRooms();
     const isFew = count <= ROOM_IDS_MAX && rooms.length > count;
     const first = isFew ? rooms.slice(0, count).map(({ id }) => id) : undefined;
-    return { rooms, ...(await readLessons(date, signal, first)) };
+    const lessons = await readLessons(date, signal, first);
+    // Those in use come first. If others of them will be in sight, they are read before anything is painted.
+    const isSame = first === undefined || first.every(lessons.isUsed);
+    return { rooms, ...(isSame ? lessons : await readLessons(date, signal)) };
   };
   const [known, free] = await Promise.all([
     inSight(),

@@ -287,6 +287,20 @@ if (NO_BROWSER !== null) {
       },
     );
 
+    await t.test('free rooms are first painted with the rooms in sight as they stay', async (t) => {
+      for (const search of ['', '&date=2026-09-28&seats=30', '&date=2026-10-04']) {
+        const { page } = await newPage(browser);
+        await page.clock.setFixedTime(NOW_MS);
+        await page.addInitScript({ content: FIRST_BARS });
+        await page.goto(`${view}?view=free${search}`);
+        await page.locator('.bars > .button').waitFor();
+        const [first = [], now = []] = (await page.evaluate('[firstBars, barNames()]')) as string[][];
+        t.ok(first.length >= 9, `${search} ${first.length} rows`);
+        t.same(first, now.slice(0, first.length));
+        await page.close();
+      }
+    });
+
     await t.test('a day of all rooms is drawn as one scrolls, and whole on paper', async (t) => {
       const { page } = await open(browser, `${view}?view=free&date=2026-10-07`);
       const window = 'startTime=2026-10-07T00:00:00Z&endTime=2026-10-08T00:00:00Z&limit=1000';
@@ -654,6 +668,15 @@ function overlaps(page: Page): Promise<unknown> {
       Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1));
   })`);
 }
+
+/** Notes the rooms with the first frame that has a place for them. */
+const FIRST_BARS = `
+  window.barNames = () => [...document.querySelectorAll('.bar-name bdi')].map((name) => name.textContent);
+  const look = () => {
+    if (document.querySelector('.bars') === null) requestAnimationFrame(look);
+    else window.firstBars = barNames();
+  };
+  look();`;
 
 interface Sides {
   /** The left edges, in the order of the week. */
