@@ -6,9 +6,9 @@
 import { sortUnique } from '../base/structures/ordinal-set.js';
 import { results } from '../base/structures/slabs.js';
 import type { FieldIndex, Snapshot } from '../snapshot/snapshot.js';
-import { type Narrowed, type Narrowing, narrowLists } from './narrow.js';
+import { type Narrowing, narrowLists } from './narrow.js';
 import type { Clause, Plan } from './plan.js';
-import { Selection } from './selection.js';
+import { ordinalsOf, type Picks, Selection } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 
 /** Above this number, posting lists are united by sorting instead of merging. */
@@ -34,18 +34,16 @@ export function executePlan(snapshot: Snapshot, plan: Plan): Selection {
 function narrowedPostings(snapshot: Snapshot, narrowing: Narrowing, window: WindowOrdinals): Selection {
   const parts = narrowLists(snapshot, window, narrowing);
   const only = parts.length === 1 ? parts[0] : undefined;
-  if (only !== undefined) {
-    const { ref, ordinals, positions, first } = only;
-    return Selection.ofList(ordinals, { lists: [ref], listOf: null, positions, first });
-  }
+  if (only !== undefined) return Selection.ofPicks(only);
   let count = 0;
-  for (const { ordinals } of parts) count += ordinals.length;
+  for (const part of parts) count += part.count;
   return parts.length <= MERGED_LISTS_MAX && count <= ORIGIN_ENTRIES_MAX
     ? mergeLists(parts, count)
     : uniteLists(snapshot, parts, count);
 }
 
-function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
+function mergeLists(parts: readonly Picks[], countMax: number): Selection {
+  const ordinals = parts.map(ordinalsOf);
   const merged = results.uint32(countMax);
   const listOf = results.uint32(countMax);
   const positions = results.uint32(countMax);
@@ -55,10 +53,10 @@ function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
     let least = NO_ORDINAL;
     let from = 0;
     for (let p = 0; p < parts.length; p++) {
-      const { ordinals } = parts[p]!;
+      const list = ordinals[p]!;
       const head = heads[p]!;
-      if (head >= ordinals.length || ordinals[head]! >= least) continue;
-      least = ordinals[head]!;
+      if (head >= list.length || list[head]! >= least) continue;
+      least = list[head]!;
       from = p;
     }
     // Terminates: every round advances a head.
@@ -69,7 +67,7 @@ function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
     positions[count] = known === null ? first + heads[from]! : known[heads[from]!]!;
     count++;
     for (let p = 0; p < parts.length; p++) {
-      if (parts[p]!.ordinals[heads[p]!] === least) heads[p]!++;
+      if (ordinals[p]![heads[p]!] === least) heads[p]!++;
     }
   }
   return Selection.ofList(merged.subarray(0, count), {
@@ -83,12 +81,12 @@ function mergeLists(parts: readonly Narrowed[], countMax: number): Selection {
 /** A number larger than every ordinal. */
 const NO_ORDINAL = 0xffffffff;
 
-function uniteLists(snapshot: Snapshot, parts: readonly Narrowed[], count: number): Selection {
+function uniteLists(snapshot: Snapshot, parts: readonly Picks[], count: number): Selection {
   const union = results.uint32(count);
   let written = 0;
-  for (const { ordinals } of parts) {
-    union.set(ordinals, written);
-    written += ordinals.length;
+  for (const part of parts) {
+    union.set(ordinalsOf(part), written);
+    written += part.count;
   }
   // Lists interleave, and lists of different fields can share events.
   return Selection.ofList(union.subarray(0, sortUnique(union, count, snapshot.eventCount)));
@@ -158,7 +156,7 @@ function filterSelection(candidates: Selection, passes: Checker): Selection {
     for (let i = 0; i < keptCount; i++) {
       entries[i] = positions === null ? first + entries[i]! : positions[entries[i]!]!;
     }
-    return Selection.ofPositions(lists[0]!, entries);
+    return Selection.ofPicks({ ref: lists[0]!, positions: entries, first: 0, count: keptCount });
   }
   return Selection.ofList(pick(ordinals, entries), {
     lists,

@@ -2,7 +2,7 @@ import { positionsWithinRuns } from '../base/structures/ordinal-set.js';
 import { lowerBound } from '../base/structures/search.js';
 import { results } from '../base/structures/slabs.js';
 import type { Snapshot } from '../snapshot/snapshot.js';
-import type { ListRef } from './selection.js';
+import type { ListRef, Picks } from './selection.js';
 import type { WindowOrdinals } from './window.js';
 
 /** Up to this many ends of events are looked up without considering the interval trees. */
@@ -14,15 +14,6 @@ const LOOK_BACK_MAX = 32;
 const SLOTS_PER_LOOK_UP = 2;
 /** The cost of a step of an intersection, in checks of candidates (estimated). */
 const STEP_COST = 2;
-
-export interface Narrowed {
-  readonly ref: ListRef;
-  /** Ascending; may be a view of the snapshot. */
-  readonly ordinals: Uint32Array;
-  /** Positions in the posting list; null for consecutive positions from `first` on. */
-  readonly positions: Uint32Array | null;
-  readonly first: number;
-}
 
 /** A posting list before narrowing. All numbers are indexes of the postings of its field. */
 interface Span {
@@ -82,18 +73,14 @@ export function countListsByRuns({ spans, runs }: Narrowing): number {
   return spans.filter((span) => hasManyEarlier(span) && runs.length / 2 < span.inside - span.earlier).length;
 }
 
-export function narrowLists(
-  snapshot: Snapshot,
-  window: WindowOrdinals,
-  { spans, runs }: Narrowing,
-): Narrowed[] {
-  const parts: Narrowed[] = [];
+export function narrowLists(snapshot: Snapshot, window: WindowOrdinals, { spans, runs }: Narrowing): Picks[] {
+  const parts: Picks[] = [];
   for (const span of spans) {
     const part =
       runs !== null && hasManyEarlier(span)
         ? narrowByRuns(span, runs, window.all.eventsRunning)
         : narrowByEnds(snapshot, window, span);
-    if (part.ordinals.length > 0) parts.push(part);
+    if (part.count > 0) parts.push(part);
   }
   return parts;
 }
@@ -114,7 +101,7 @@ function spanOf(snapshot: Snapshot, { window, starting }: WindowOrdinals, ref: L
 }
 
 /** Looks up the ends of the earlier events, in reverse. */
-function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span): Narrowed {
+function narrowByEnds(snapshot: Snapshot, { window }: WindowOrdinals, span: Span): Picks {
   const { ref, listStart, earlier, inside, end } = span;
   const { postings } = ref.field;
   const startMs = window === null ? Number.NEGATIVE_INFINITY : window.startMs;
@@ -141,7 +128,7 @@ function narrowByRuns(
   { ref, listStart, earlier, inside, end }: Span,
   runs: Uint32Array,
   eventsRunning: number,
-): Narrowed {
+): Picks {
   const { postings } = ref.field;
   const running = results.uint32(Math.min(inside - earlier, eventsRunning));
   const count = positionsWithinRuns(postings, earlier, inside, runs, listStart, running);
@@ -153,17 +140,11 @@ function narrowByRuns(
   return atPositions(ref, positions);
 }
 
-function inOnePiece(ref: ListRef, from: number, to: number): Narrowed {
-  const { field, code } = ref;
-  const ordinals = field.postings.subarray(from, to);
-  return { ref, ordinals, positions: null, first: from - field.start[code]! };
+/** @param from to `to`: places among the postings of the field */
+function inOnePiece(ref: ListRef, from: number, to: number): Picks {
+  return { ref, positions: null, first: from - ref.field.start[ref.code]!, count: to - from };
 }
 
-function atPositions(ref: ListRef, positions: Uint32Array): Narrowed {
-  const { field, code } = ref;
-  const { postings } = field;
-  const listStart = field.start[code]!;
-  const ordinals = results.uint32(positions.length);
-  for (let i = 0; i < ordinals.length; i++) ordinals[i] = postings[listStart + positions[i]!]!;
-  return { ref, ordinals, positions, first: 0 };
+function atPositions(ref: ListRef, positions: Uint32Array): Picks {
+  return { ref, positions, first: 0, count: positions.length };
 }

@@ -18,6 +18,23 @@ export interface ListPicks {
   readonly first: number;
 }
 
+/** Some entries of one posting list: at `positions` or, if null, `count` of them from `first` on. */
+export interface Picks {
+  readonly ref: ListRef;
+  readonly positions: Uint32Array | null;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** May be a view of the snapshot. */
+export function ordinalsOf({ ref: { field, code }, positions, first, count }: Picks): Uint32Array {
+  const start = field.start[code]!;
+  if (positions === null) return field.postings.subarray(start + first, start + first + count);
+  const ordinals = results.uint32(count);
+  for (let i = 0; i < count; i++) ordinals[i] = field.postings[start + positions[i]!]!;
+  return ordinals;
+}
+
 /** Ascending ordinals without repeats, as a list or runs. May be a view of the snapshot. */
 export class Selection {
   readonly count: number;
@@ -43,9 +60,9 @@ export class Selection {
     return new Selection(list, null, origin, list.length);
   }
 
-  static ofPositions(list: ListRef, positions: Uint32Array): Selection {
-    const origin = { lists: [list], listOf: null, positions, first: 0 };
-    return new Selection(null, null, origin, positions.length);
+  /** Entries of one list, whose ordinals are read only if they are wanted. */
+  static ofPicks({ ref, positions, first, count }: Picks): Selection {
+    return new Selection(null, null, { lists: [ref], listOf: null, positions, first }, count);
   }
 
   static ofRuns(runs: Uint32Array): Selection {
@@ -54,12 +71,8 @@ export class Selection {
 
   get ordinals(): Uint32Array | null {
     if (this.#list === null && this.#runs === null) {
-      const { lists, positions } = this.origin as ListPicks;
-      const { field, code } = lists[0]!;
-      const start = field.start[code]!;
-      const { length } = positions as Uint32Array;
-      this.#list = results.uint32(length);
-      for (let i = 0; i < length; i++) this.#list[i] = field.postings[start + positions![i]!]!;
+      const { lists, positions, first } = this.origin as ListPicks;
+      this.#list = ordinalsOf({ ref: lists[0]!, positions, first, count: this.count });
     }
     return this.#list;
   }

@@ -215,7 +215,7 @@ export const ANSWER_CACHE_SHARE: number = 1 / 8;
 export const ANSWER_CACHE_ENTRY_BYTES_MAX: number = 64 * KIB;
 /** Shortest compressed body. Shorter bodies fit into one packet. */
 export const COMPRESSION_BYTES_MIN: number = 1 * KIB;
-/** Tags of answers made only once: 8,192 × 60 bytes = 0.5 MB. */
+/** Digests of answers made only once: 8,192 × 8 bytes = 64 KB. */
 export const ANSWERS_SEEN_ENTRIES = 8192;
 /** Rows of one posting list that are cached together: 1,400 events. Gathering them takes 1 ms for JSON and 5 ms for MessagePack. */
 export const KEY_ROWS_BYTES_MAX: number = 512 * KIB;

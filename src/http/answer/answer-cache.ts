@@ -4,6 +4,7 @@
  */
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../base/limits.js';
 import type { FormatName } from '../../base/model/format.js';
+import { DIGEST_CHARACTERS } from '../../base/structures/digest.js';
 import { GenerationalCache } from '../../base/structures/generational-cache.js';
 import type { FlatHeaders } from '../exchange.js';
 
@@ -33,11 +34,13 @@ export interface KnownTarget {
 
 /** Memory of an entry besides body, target and header fields: objects, another copy of usual fields, a Map entry. */
 const ENTRY_BYTES = 1536;
+/** Numbers of 30 bits need no memory besides the list. */
+const DIGEST_MASK = 0x3fff_ffff;
 
 export class AnswerCache {
   readonly #known: GenerationalCache<KnownTarget>;
-  /** Tags of answers from the present content; the last characters of a tag give its index. */
-  #seen: (string | undefined)[] = new Array(ANSWERS_SEEN_ENTRIES).fill(undefined);
+  /** Digests of answers from the present content, by their last bits. Unlike tags, they need no collection. */
+  readonly #seen: number[] = new Array(ANSWERS_SEEN_ENTRIES).fill(0);
   contentId = '';
   readonly bytesMax: number;
 
@@ -55,7 +58,7 @@ export class AnswerCache {
     if (contentId === this.contentId) return;
     this.contentId = contentId;
     this.#known.clear();
-    this.#seen.fill(undefined);
+    this.#seen.fill(0);
   }
 
   find(target: string): KnownTarget | undefined {
@@ -97,14 +100,15 @@ export class AnswerCache {
     return this.#known.set(target, { format, answers }, bytes);
   }
 
-  /** Whether this tag of the present content has occurred before. */
+  /** Whether this tag of the present content has occurred before; rarely also for another tag of equal digest. */
   wasSeen(entityTag: string): boolean {
-    // The tag ends with a quote. The two letters before the quote have six bits of a digest each.
-    const { length } = entityTag;
-    const place = (entityTag.charCodeAt(length - 2) << 6) ^ entityTag.charCodeAt(length - 3);
-    const at = place & (ANSWERS_SEEN_ENTRIES - 1);
-    if (this.#seen[at] === entityTag) return true;
-    this.#seen[at] = entityTag;
+    let digest = 0;
+    // A digest, and perhaps a coding, stand before the closing quote.
+    for (let at = entityTag.length - 2; at > entityTag.length - DIGEST_CHARACTERS - 4; at--)
+      digest = (Math.imul(digest, 61) + entityTag.charCodeAt(at)) & DIGEST_MASK;
+    const at = digest & (ANSWERS_SEEN_ENTRIES - 1);
+    if (this.#seen[at] === digest) return true;
+    this.#seen[at] = digest;
     return false;
   }
 }

@@ -41,7 +41,12 @@ function httpDate(): string {
  */
 export function headText(status: number, headers: FlatHeaders, fields: AnswerFields): string | null {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
+  for (let i = 0; i < headers.length; i += 2) {
+    text += headers[i];
+    text += ': ';
+    text += headers[i + 1];
+    text += '\r\n';
+  }
   text += `${fields.text}Date: ${httpDate()}\r\n${CONNECTION}\r\n`;
   return text.length <= DIRECT_HEAD_BYTES_MAX ? text : null;
 }
