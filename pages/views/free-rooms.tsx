@@ -276,8 +276,7 @@ function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Elemen
               }
             >
               <strong dir="auto">{entry.name ?? shortId(entry.id ?? '')}</strong>{' '}
-              {(entry.capacity ?? null) !== null && say('seatCount', { n: entry.capacity ?? 0 })}
-              {entry.building && <bdi>{` · ${entry.building}`}</bdi>}
+              <bdi>{aboutRoom(entry)}</bdi>
               <span class="free-until">{until(entry)}</span>
             </button>
           </li>
@@ -291,6 +290,12 @@ function FreeList({ free }: { readonly free: readonly FreeEntry[] }): JSX.Elemen
       <p class="muted">{say('freeNote')}</p>
     </section>
   );
+}
+
+function aboutRoom({ capacity = null, building }: FreeEntry): string {
+  return [capacity === null ? '' : say('seatCount', { n: capacity }), building ?? '']
+    .filter(Boolean)
+    .join(', ');
 }
 
 interface BarsProps extends Wish {

@@ -20,6 +20,7 @@ const HOUR_PIXELS = 60;
 const LESSON_HEIGHT_MIN = 22;
 const MINUTES_MIN = Math.ceil((LESSON_HEIGHT_MIN / HOUR_PIXELS) * 60);
 const [USUAL_FIRST_HOUR, USUAL_LAST_HOUR] = [8, 18];
+const EMPTY_HOURS_MAX = 4;
 
 interface DayColumn {
   readonly key: string;
@@ -95,18 +96,23 @@ function countOf(shown: readonly ShownTimetable[], date: string): number {
   return shown.reduce((sum, { lessons }) => sum + dayOf(lessons, date, zone.value).lessons.length, 0);
 }
 
-/** From the first to the last hour that has lessons, at least the usual ones. */
+/**
+ * From the first to the last hour that has lessons, at least the usual ones. A late first lesson would be out of sight
+ * below empty hours; today they have the line of the present.
+ */
 function hoursOf(shown: readonly ShownTimetable[], dates: readonly string[]): readonly [number, number] {
-  let [first, last] = [USUAL_FIRST_HOUR, USUAL_LAST_HOUR];
+  let [earliest, last] = [24, USUAL_LAST_HOUR];
   for (const { lessons } of shown) {
     for (const date of dates) {
       for (const { from, to } of dayOf(lessons, date, zone.value).spans) {
-        first = Math.min(first, Math.floor(from / 60));
+        earliest = Math.min(earliest, Math.floor(from / 60));
         last = Math.max(last, Math.ceil(Math.max(to, Math.min(1440, from + MINUTES_MIN)) / 60));
       }
     }
   }
-  return [first, last];
+  const isAll = earliest === 24 || dates.includes(today.value);
+  const usual = isAll ? USUAL_FIRST_HOUR : Math.max(USUAL_FIRST_HOUR, earliest - EMPTY_HOURS_MAX);
+  return [Math.min(earliest, usual), last];
 }
 
 function WeekStrip({

@@ -26,6 +26,16 @@ async function box(page: Page, selector: string): Promise<Box> {
   return (await boxes(page, selector))[0] ?? { top: Number.NaN, bottom: 0, left: 0, right: 0 };
 }
 
+/** The fields whose chosen text needs more room than they have; their arrow takes 24 px. */
+const CUT_CHOICES = `[...document.querySelectorAll('.filters select')].flatMap((select) => {
+  const { font, paddingLeft } = getComputedStyle(select);
+  const context = document.createElement('canvas').getContext('2d');
+  context.font = font;
+  const { text } = select.selectedOptions[0];
+  const wanted = context.measureText(text).width + parseFloat(paddingLeft) + 24;
+  return wanted <= select.clientWidth ? [] : [text + ': ' + wanted + ' of ' + select.clientWidth];
+})`;
+
 if (NO_BROWSER !== null) {
   test('the pages fit their window', { skip: NO_BROWSER }, () => {});
 } else {
@@ -77,6 +87,52 @@ if (NO_BROWSER !== null) {
       );
       await page.close();
     });
+
+    await t.test('a lesson late in the day is in sight, with few empty hours above it', async (t) => {
+      for (const [search, width] of [
+        ['', 360],
+        ['&view=day', 1280],
+      ] as const) {
+        const page = await open(`?of=group:${GROUP}&date=2026-11-12${search}`, width);
+        await page.locator('.lesson').first().waitFor();
+        t.match(await page.locator('.lesson-time').first().textContent(), /^17:/);
+        const hours = (): Promise<string | null> => page.locator('.hours span').first().textContent();
+        t.equal(await hours(), '13:00');
+        const { top } = await box(page, '.lesson');
+        t.ok(top < 620, `the lesson begins at ${top} px of 740`);
+        await page.getByRole('button', { name: 'Today' }).click();
+        await page.locator('.now-line').waitFor();
+        t.equal(await hours(), '8:00', 'today shows the time that it is');
+        await page.close();
+      }
+    });
+
+    await t.test(
+      'on a phone no choice is cut, filters stand below their title, and no keys are told',
+      async (t) => {
+        const phone = await openBrowser(t, {
+          locale: 'en-GB',
+          viewport: { width: 390, height: 844 },
+          isMobile: true,
+          hasTouch: true,
+        });
+        const { page } = await newPage(phone);
+        await page.clock.setFixedTime(NOW_MS);
+        for (const view of ['usage', 'free', 'changes', 'clashes']) {
+          await page.goto(`${service.baseUrl}/view?view=${view}`);
+          await page.locator('.filters').waitFor();
+          await page.locator('[aria-busy="false"]').first().waitFor();
+          const gap = (await box(page, '.filters')).top - (await box(page, '.toolbar')).bottom;
+          t.ok(gap >= 6, `${view}: ${gap} px`);
+          t.same(await page.evaluate(CUT_CHOICES), [], view);
+        }
+        await page.locator('.find input').tap();
+        await page.locator('.find input').fill(GROUP);
+        await page.locator('.found li').first().waitFor();
+        t.notOk(await page.locator('.found-hint').isVisible(), 'Shift and Enter');
+        await page.close();
+      },
+    );
 
     await t.test('two weeks stand beside each other at 1,200 px, and their days stay in sight', async (t) => {
       const page = await open(`?of=group:${GROUP}&of=group:${OTHER}`, 1200);

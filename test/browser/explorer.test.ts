@@ -275,7 +275,7 @@ if (NO_BROWSER !== null) {
             .map(({ name }) => name),
           'the smallest that are large enough come first',
         );
-        t.match(await page.locator('.free-room').first().innerText(), `${wanted[0]?.capacity} seats · Curie`);
+        t.match(await page.locator('.free-room').first().innerText(), `${wanted[0]?.capacity} seats, Curie`);
         const bars = await page.locator('.bar-name').allInnerTexts();
         t.ok(bars.length > 0 && bars.every((name) => name.startsWith('C ')));
         const buildings = page.locator('.filters label', { hasText: 'Building' }).locator('select');
