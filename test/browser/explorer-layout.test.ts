@@ -134,6 +134,19 @@ if (NO_BROWSER !== null) {
       },
     );
 
+    await t.test('on a tablet no date of a chart loses its beginning', async (t) => {
+      const page = await open('?view=clashes', 768);
+      await page.locator('.chart').waitFor();
+      const [{ left, right }] = (await boxes(page, '.chart ul')) as [Box];
+      const weeks = await boxes(page, '.chart li');
+      t.ok((weeks.at(-1)?.right ?? 0) > right, 'there are more weeks than have room');
+      t.same(
+        weeks.filter((week) => week.left < left - 1 && week.right > left + 1),
+        [],
+      );
+      await page.close();
+    });
+
     await t.test('two weeks stand beside each other at 1,200 px, and their days stay in sight', async (t) => {
       const page = await open(`?of=group:${GROUP}&of=group:${OTHER}`, 1200);
       await page.locator('.grid-of .lesson').first().waitFor();

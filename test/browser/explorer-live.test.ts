@@ -200,7 +200,17 @@ if (NO_BROWSER !== null) {
       );
       await page.locator('.views a', { hasText: 'Changes' }).click();
       await page.locator('[data-choice="opened"]').click();
-      await page.locator('.change[data-what="added"]', { hasText: 'New' }).waitFor();
+      const added = page.locator('.change[data-what="added"]', { hasText: 'New' });
+      await added.waitFor();
+      const usual = page.viewportSize() ?? { width: 1200, height: 900 };
+      await page.setViewportSize({ ...usual, width: 768 });
+      const what = await added.locator('.change-what').boundingBox();
+      const fields = await added.locator('.change-fields').boundingBox();
+      t.ok(
+        what !== null && fields !== null && fields.y >= what.y + what.height,
+        'short ones, too, in two lines',
+      );
+      await page.setViewportSize(usual);
       const [longest, long, ...others] = HOSTILE.slice(0, 4) as [
         NormalisedEvent,
         NormalisedEvent,
