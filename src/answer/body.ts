@@ -3,7 +3,6 @@ import {
   BODY_SLICES_KEPT_MAX,
   BODY_SLICES_SHARED_MAX,
   BODY_WHOLE_BYTES_MAX,
-  DIRECT_HEAD_BYTES_MAX,
 } from '../base/limits.js';
 import { Slabs } from '../base/structures/slabs.js';
 
@@ -13,8 +12,8 @@ export interface Body {
   readonly byteLength: number | null;
   /** The chunks in order: an array, or an iterable that makes the chunks of a large body. */
   makeChunks(): Iterable<Uint8Array>;
-  /** The only chunk has DIRECT_HEAD_BYTES_MAX bytes of memory before it, for a head. */
-  readonly hasHeadRoom?: true;
+  /** Only for bodies of one piece that are made for this answer: writes all bytes to `target`, from `offset` on. */
+  readonly write?: (target: Buffer, offset: number) => void;
   /** Only for bodies in slices: all requests for a body of this name share chunks. */
   chunksFrom?(shared: SharedSlices, name: string): Iterable<Uint8Array>;
 }
@@ -25,75 +24,64 @@ export interface MeasuredBody extends Body {
 
 const SLAB_BYTES = 128 * 1024;
 /**
- * Longest body, with its head, that is cut from a slab. Longer bodies get their own block, because a slow
- * reader would keep a whole slab.
+ * Longest answer, head and body, that is cut from a slab. Longer ones get their own block, because a slow reader would
+ * keep a whole slab.
  */
 const CUT_BYTES_MAX = SLAB_BYTES / 8;
-const smallBodies = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
+const smallAnswers = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
 
-/**
- * Blocks of the first class have room for a head and a body of this length; each further class doubles the
- * length.
- */
-const BLOCK_BODY_BYTES_MIN = 2 * CUT_BYTES_MAX;
+/** The length of blocks of the first class; each further class doubles the length. */
+const BLOCK_BYTES_MIN = 2 * CUT_BYTES_MAX;
 /** Free blocks kept per class; usually one block is in use. All free blocks together take at most 1 MiB. */
 const FREE_BLOCKS_MAX = 2;
-const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 1 }, () => []);
+const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 2 }, () => []);
 
-function classOf(bodyBytes: number): number {
-  return 32 - Math.clz32((bodyBytes - 1) / BLOCK_BODY_BYTES_MIN);
+function classOf(byteLength: number): number {
+  return 32 - Math.clz32((byteLength - 1) / BLOCK_BYTES_MIN);
 }
 
 function allocateUncleared(byteLength: number): ArrayBuffer {
   return Buffer.allocUnsafeSlow(byteLength).buffer;
 }
 
-/** Uninitialised memory for a body, with room for a head before it. */
-export function allocateBody(byteLength: number): Buffer {
-  const allBytes = DIRECT_HEAD_BYTES_MAX + byteLength;
-  if (allBytes <= CUT_BYTES_MAX) {
-    const slab = smallBodies.cut(allBytes);
-    return Buffer.from(slab, smallBodies.offset + DIRECT_HEAD_BYTES_MAX, byteLength);
+/** Uninitialised memory for an answer: head and body in one piece. */
+export function allocateAnswer(byteLength: number): Buffer {
+  if (byteLength <= CUT_BYTES_MAX) {
+    const slab = smallAnswers.cut(byteLength);
+    return Buffer.from(slab, smallAnswers.offset, byteLength);
   }
   const number = classOf(byteLength);
   const free = freeBlocks[number];
-  const bodyBytesMax = free === undefined ? byteLength : BLOCK_BODY_BYTES_MIN << number;
-  const block = free?.pop() ?? allocateUncleared(DIRECT_HEAD_BYTES_MAX + bodyBytesMax);
-  return Buffer.from(block, DIRECT_HEAD_BYTES_MAX, byteLength);
+  const block = free?.pop() ?? allocateUncleared(free === undefined ? byteLength : BLOCK_BYTES_MIN << number);
+  return Buffer.from(block, 0, byteLength);
 }
 
 /**
- * Lets later bodies reuse the memory of a body, which is still in the CPU cache. The kernel must have taken
- * the bytes, and no other reference may exist.
+ * Lets later answers reuse the memory of one, which is still in the CPU cache. The kernel must have taken the bytes,
+ * and no other reference may exist.
  */
-export function releaseBody(bytes: Uint8Array): void {
-  const { buffer, byteOffset, length } = bytes;
-  const allBytes = DIRECT_HEAD_BYTES_MAX + length;
-  if (allBytes <= CUT_BYTES_MAX) {
-    smallBodies.giveBack(buffer, byteOffset - DIRECT_HEAD_BYTES_MAX, allBytes);
+export function releaseAnswer({ buffer, byteOffset, length }: Buffer): void {
+  if (length <= CUT_BYTES_MAX) {
+    smallAnswers.giveBack(buffer, byteOffset, length);
     return;
   }
   const free = freeBlocks[classOf(length)];
   if (free !== undefined && free.length < FREE_BLOCKS_MAX) free.push(buffer as ArrayBuffer);
 }
 
-export function madeBody(bytes: Buffer): MeasuredBody {
-  return { byteLength: bytes.length, makeChunks: () => [bytes], hasHeadRoom: true };
+/** A body that is written after its head, at the length that the head announces. */
+export function writtenBody(byteLength: number, write: NonNullable<Body['write']>): MeasuredBody {
+  const makeChunks = (): Iterable<Uint8Array> => {
+    const bytes = Buffer.allocUnsafe(byteLength);
+    write(bytes, 0);
+    return [bytes];
+  };
+  return { byteLength, makeChunks, write };
 }
 
-/** A body of bytes that are kept elsewhere too, so there is no room before them. */
+/** A body of bytes that are kept elsewhere too. */
 export function keptBody(bytes: Uint8Array): MeasuredBody {
   return { byteLength: bytes.length, makeChunks: () => [bytes] };
-}
-
-/** A body that is made when its chunks are first wanted, because HEAD needs only the length. */
-export function laterBody(byteLength: number, make: () => Buffer): MeasuredBody {
-  let chunks: readonly [Uint8Array] | null = null;
-  const makeChunks = (): Iterable<Uint8Array> => {
-    chunks ??= [make()];
-    return chunks;
-  };
-  return { byteLength, makeChunks, hasHeadRoom: true };
 }
 
 interface SliceMemory {

@@ -2,7 +2,7 @@
 import { BODY_WHOLE_BYTES_MAX } from '../base/limits.js';
 import { copyText, viewOf } from '../base/structures/byte-strings.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, keptBody, type MeasuredBody, madeBody } from './body.js';
+import { keptBody, type MeasuredBody, writtenBody } from './body.js';
 import type { RowCache } from './row-cache.js';
 import type { MeasuredLayout } from './row-layout.js';
 import type { Selection } from './selection.js';
@@ -82,11 +82,12 @@ export function jsonRow(rows: Rows, ordinal: number): MeasuredBody {
 
 /** @param rows each with a comma; the closing bracket replaces the last comma */
 function jsonArray(rows: LazyPiece): MeasuredBody {
-  const target = allocateBody(Math.max(2, 1 + rows.byteLength));
-  target[0] = OPENING_BRACKET;
-  rows.write(target, 1);
-  target[target.length - 1] = CLOSING_BRACKET;
-  return madeBody(target);
+  const byteLength = Math.max(2, 1 + rows.byteLength);
+  return writtenBody(byteLength, (target, offset) => {
+    target[offset] = OPENING_BRACKET;
+    rows.write(target, offset + 1);
+    target[offset + byteLength - 1] = CLOSING_BRACKET;
+  });
 }
 
 /** Long runs become views of the arena. The rows between them are gathered. */

@@ -2,7 +2,7 @@ import { Packr } from 'msgpackr';
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../base/limits.js';
 import { OUTPUT_FIELDS } from '../base/model/fields.js';
 import { packedArrayHeaderLength, type Rows } from '../snapshot/rows.js';
-import { allocateBody, type MeasuredBody, madeBody } from './body.js';
+import { type MeasuredBody, writtenBody } from './body.js';
 import type { RowCache } from './row-cache.js';
 import type { MeasuredLayout } from './row-layout.js';
 import type { Selection } from './selection.js';
@@ -93,15 +93,18 @@ export function messagePackRows(
 }
 
 export function messagePackRow(rows: Rows, ordinal: number): MeasuredBody {
-  const target = allocateBody(rows.packedStart[ordinal + 1]! - rows.packedStart[ordinal]!);
-  writeMessagePackRow(rows, ordinal, target, 0);
-  return madeBody(target);
+  const byteLength = rows.packedStart[ordinal + 1]! - rows.packedStart[ordinal]!;
+  return writtenBody(byteLength, (target, offset) => {
+    writeMessagePackRow(rows, ordinal, target, offset);
+  });
 }
 
 function packedArray(count: number, rows: LazyPiece): MeasuredBody {
-  const target = allocateBody(packedArrayHeaderLength(count) + rows.byteLength);
-  rows.write(target, writeArrayHeader(target, count));
-  return madeBody(target);
+  const headerBytes = packedArrayHeaderLength(count);
+  return writtenBody(headerBytes + rows.byteLength, (target, offset) => {
+    writeArrayHeader(target.subarray(offset), count);
+    rows.write(target, offset + headerBytes);
+  });
 }
 
 export function* packedRowPieces(rows: Rows, selection: Selection): Generator<Piece> {

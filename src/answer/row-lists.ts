@@ -1,6 +1,6 @@
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../base/limits.js';
 import type { Rows } from '../snapshot/rows.js';
-import { allocateBody, allocateSlice, type Body, madeBody } from './body.js';
+import { allocateSlice, type Body, writtenBody } from './body.js';
 import { type KeptRows, SliceClock } from './kept-rows.js';
 import type { RowCache } from './row-cache.js';
 import { type ListLayout, NO_ROOM, scratchForRows } from './row-layout.js';
@@ -60,17 +60,20 @@ export function rowList(
 }
 
 function wholeList({ opening, closing }: RowListForm, rows: LazyPiece): Body {
-  const target = allocateBody(opening.length + rows.byteLength + closing.length);
-  rows.write(target, opening.copy(target));
-  closing.copy(target, opening.length + rows.byteLength);
-  return madeBody(target);
+  return writtenBody(opening.length + rows.byteLength + closing.length, (target, offset) => {
+    const at = offset + opening.copy(target, offset);
+    rows.write(target, at);
+    closing.copy(target, at + rows.byteLength);
+  });
 }
 
-function copyOf(source: Buffer, byteLength: number): LazyPiece {
+/** The next body uses the same scratch memory, so the bytes are copied at once. */
+function copyOf(scratch: Buffer, byteLength: number): LazyPiece {
+  const own = Buffer.from(scratch.subarray(0, byteLength));
   return {
     byteLength,
     write(target, offset) {
-      source.copy(target, offset, 0, byteLength);
+      own.copy(target, offset);
     },
   };
 }

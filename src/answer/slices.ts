@@ -1,5 +1,5 @@
 import { BODY_SLICE_BYTES, BODY_WHOLE_BYTES_MAX } from '../base/limits.js';
-import { allocateBody, allocateSlice, laterBody, type MeasuredBody, type SharedSlices } from './body.js';
+import { allocateSlice, type MeasuredBody, type SharedSlices, writtenBody } from './body.js';
 
 /** A part of a body that is written only when needed. A part in a shared slice is not written again. */
 export interface LazyPiece {
@@ -87,5 +87,7 @@ export function gather(pieces: Iterable<Piece>, target: Buffer): Buffer {
 export function bodyOfPieces(byteLength: number, pieces: () => Iterable<Piece>): MeasuredBody {
   return byteLength > BODY_WHOLE_BYTES_MAX
     ? slicedBody(byteLength, pieces)
-    : laterBody(byteLength, () => gather(pieces(), allocateBody(byteLength)));
+    : writtenBody(byteLength, (target, offset) => {
+        gather(pieces(), target.subarray(offset, offset + byteLength));
+      });
 }

@@ -308,7 +308,7 @@ export class SnapshotView implements View {
     const encoding = performance.now();
     const { total, count, body } = find('json');
     // Large bodies are made while they are sent.
-    if (body.hasHeadRoom === true) body.makeChunks();
+    if (body.write !== undefined) body.makeChunks();
     const ended = performance.now();
     return {
       plan: isDirectory(endpoint)

@@ -194,8 +194,6 @@ export const FINISH_BYTES_PER_VALUE = 256;
 
 /** Serving threads. Each has its own tokens, interval trees and part of the caches. */
 export const SERVING_THREADS_MAX = 128;
-/** Bytes for the head of a response with a small body: usually 490, with a page 670. */
-export const DIRECT_HEAD_BYTES_MAX = 1024;
 /** Cached rows are kept after a patch of at most this many changed events: 1,000 × 5 fields × 0.5 µs. */
 export const CARRIED_CHANGES_MAX = 1000;
 /** Bodies up to this size are made in one turn: 700 rows of MessagePack take 1.2 ms. */

@@ -177,8 +177,8 @@ export class Reader {
   /** Sends a body that no cache keeps. */
   sendRead(exchange: Exchange, view: View, headers: FlatHeaders, body: Body): void {
     sendBody(exchange, 200, headers, body);
-    // A body with room for its head is a copy, so it does not keep the snapshot.
-    if (body.hasHeadRoom !== true && !exchange.isHead) this.#underWay.add(exchange, view);
+    // A body that was written for this answer is a copy, so it does not keep the snapshot.
+    if (body.write === undefined && !exchange.isHead) this.#underWay.add(exchange, view);
   }
 
   #answerKnown(exchange: Exchange, view: View, coding: Coding | null, formats: readonly Format[]): boolean {
@@ -264,13 +264,9 @@ export class Reader {
       headers.push('Link', nextLink(mountPathOf(exchange.req) + route.path, pairs, nextCursor));
     }
     if (body.byteLength !== null) headers.push('Content-Length', String(body.byteLength));
-    // An answer is cached before it is sent, because sending frees the body's memory. Answers with a next
-    // link are not cached, because the link depends on the mount path.
-    if (isKept && nextCursor === null) {
-      const chunks = body.makeChunks();
-      if (Array.isArray(chunks) && chunks.length === 1)
-        this.#cache.offer(key, read.format, format, { entityTag, modifiedMs, headers, body: chunks[0] });
-    }
+    // Answers with a next link are not cached, because the link depends on the mount path.
+    if (isKept && nextCursor === null)
+      this.#cache.offer(key, read.format, format, { entityTag, modifiedMs, headers, body });
     const { byteLength } = body;
     if (coding !== null && isKept && nextCursor === null) {
       const makeChunks = (): Iterable<Uint8Array> => read.execute(format).body.makeChunks();

@@ -2,6 +2,7 @@
  * Whole answers from one state of the timetable (`View.contentId`), by request target. An answer is kept from
  * its second request on, because most targets are requested once.
  */
+import type { Body } from '../../answer/body.js';
 import { ANSWER_CACHE_ENTRY_BYTES_MAX, ANSWERS_SEEN_ENTRIES } from '../../base/limits.js';
 import type { FormatName } from '../../base/model/format.js';
 import { DIGEST_CHARACTERS } from '../../base/structures/digest.js';
@@ -65,19 +66,17 @@ export class AnswerCache {
     return this.#known.get(target);
   }
 
-  /** Keeps an answer if an answer with the same tag was offered before. The body is copied. */
+  /** Keeps an answer if an answer with the same tag was offered before. The body is copied; bodies of several chunks are not kept. */
   offer(
     target: string,
     format: FormatName | null,
     answerFormat: FormatName,
-    answer: Omit<KnownAnswer, 'wire'>,
+    { body, ...answer }: Omit<KnownAnswer, 'wire' | 'body'> & { readonly body: Body | null },
   ): void {
-    const { body } = answer;
-    if ((body?.length ?? 0) > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.wasSeen(answer.entityTag)) return;
-    // A Buffer with its own memory, because node:http would make a Buffer from any other array each time.
-    const copy = body === null ? null : Buffer.allocUnsafeSlow(body.length);
-    copy?.set(body as Uint8Array);
-    this.keep(target, format, answerFormat, { ...answer, body: copy });
+    const byteLength = body === null ? 0 : (body.byteLength ?? Number.POSITIVE_INFINITY);
+    if (byteLength > ANSWER_CACHE_ENTRY_BYTES_MAX || !this.wasSeen(answer.entityTag)) return;
+    const copy = body === null ? null : copyOf(body, byteLength);
+    if (body === null || copy !== null) this.keep(target, format, answerFormat, { ...answer, body: copy });
   }
 
   /** Keeps an answer unchanged. @returns whether it fits */
@@ -111,4 +110,16 @@ export class AnswerCache {
     this.#seen[at] = digest;
     return false;
   }
+}
+
+/** A Buffer with its own memory, because node:http would make a Buffer from any other array each time. */
+function copyOf(body: Body, byteLength: number): Buffer | null {
+  const copy = Buffer.allocUnsafeSlow(byteLength);
+  if (body.write !== undefined) body.write(copy, 0);
+  else {
+    const chunks = body.makeChunks();
+    if (!Array.isArray(chunks) || chunks.length !== 1) return null;
+    copy.set(chunks[0]);
+  }
+  return copy;
 }

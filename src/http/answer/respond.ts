@@ -5,8 +5,8 @@
  * All answers are written here: on the lane in one piece, otherwise through Node's response. The bytes are the same.
  */
 import { type ServerResponse, STATUS_CODES } from 'node:http';
-import { type Body, keptBody, releaseBody, releaseSlice } from '../../answer/body.js';
-import { DIRECT_HEAD_BYTES_MAX, KEEP_ALIVE_TIMEOUT_MS } from '../../base/limits.js';
+import { allocateAnswer, type Body, keptBody, releaseAnswer, releaseSlice } from '../../answer/body.js';
+import { KEEP_ALIVE_TIMEOUT_MS } from '../../base/limits.js';
 import type { Exchange, FlatHeaders } from '../exchange.js';
 import { canSendWhole, endWithAnswer, WRITE_BYTES_MAX } from '../node/internals.js';
 import type { Lane } from '../node/lane.js';
@@ -34,12 +34,8 @@ function httpDate(): string {
   return dateText;
 }
 
-/**
- * A whole head on the lane; null if it does not fit into the room before a body.
- *
- * @param headers valid, in ISO 8859-1
- */
-export function headText(status: number, headers: FlatHeaders, fields: AnswerFields): string | null {
+/** A whole head on the lane. @param headers valid, in ISO 8859-1 */
+export function headText(status: number, headers: FlatHeaders, fields: AnswerFields): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
   for (let i = 0; i < headers.length; i += 2) {
     text += headers[i];
@@ -47,8 +43,7 @@ export function headText(status: number, headers: FlatHeaders, fields: AnswerFie
     text += headers[i + 1];
     text += '\r\n';
   }
-  text += `${fields.text}Date: ${httpDate()}\r\n${CONNECTION}\r\n`;
-  return text.length <= DIRECT_HEAD_BYTES_MAX ? text : null;
+  return `${text}${fields.text}Date: ${httpDate()}\r\n${CONNECTION}\r\n`;
 }
 
 /** Lane and head of an answer; null if Node's response writes it. */
@@ -57,8 +52,7 @@ function onLane(
   status: number,
   headers: FlatHeaders,
 ): { readonly lane: Lane; readonly head: string } | null {
-  const head = ownsSocket && lane !== null ? headText(status, headers, fields) : null;
-  return lane === null || head === null ? null : { lane, head };
+  return ownsSocket && lane !== null ? { lane, head: headText(status, headers, fields) } : null;
 }
 
 /**
@@ -82,23 +76,20 @@ export function sendText(exchange: Exchange, status: number, headers: FlatHeader
 /** Sends a kept answer with status 200. On the lane its bytes are kept, too: only its Date changes, once a second. */
 export function sendKnown(exchange: Exchange, answer: KnownAnswer, body: Uint8Array): void {
   const { lane, ownsSocket, fields } = exchange;
-  const bytes = exchange.isHead || !ownsSocket || lane === null ? null : wireOf(answer, body, fields);
-  if (lane === null || bytes === null) {
+  if (exchange.isHead || !ownsSocket || lane === null) {
     sendBody(exchange, 200, answer.headers, keptBody(body));
     return;
   }
   // The bytes must not change while a part of them still waits to be written.
-  if (!lane.answer(bytes)) answer.wire = null;
+  if (!lane.answer(wireOf(answer, body, fields))) answer.wire = null;
   exchange.answered(200, body.length);
 }
 
-/** Null if the head is too long. */
-function wireOf(answer: KnownAnswer, body: Uint8Array, fields: AnswerFields): Buffer | null {
+function wireOf(answer: KnownAnswer, body: Uint8Array, fields: AnswerFields): Buffer {
   const date = httpDate();
   let { wire } = answer;
   if (wire === null) {
     const head = headText(200, answer.headers, fields);
-    if (head === null) return null;
     const bytes = Buffer.allocUnsafeSlow(head.length + body.length);
     bytes.write(head, 'latin1');
     bytes.set(body, head.length);
@@ -144,13 +135,18 @@ function writeHead(exchange: Exchange, status: number, headers: FlatHeaders): vo
 }
 
 function sendChunks(exchange: Exchange, status: number, headers: FlatHeaders, body: Body): void {
-  const { byteLength, hasHeadRoom } = body;
+  const { byteLength, write } = body;
+  if (write !== undefined && byteLength !== null) {
+    const direct = onLane(exchange, status, headers);
+    if (direct !== null) {
+      writeWhole(direct.lane, direct.head, byteLength, write);
+      return;
+    }
+  }
   const chunks = body.makeChunks();
   const direct = Array.isArray(chunks) ? onLane(exchange, status, headers) : null;
   if (direct !== null) {
-    const { lane, head } = direct;
-    if (hasHeadRoom) sendWithHead(lane, head, (chunks as Uint8Array[])[0] as Uint8Array);
-    else lane.answer([Buffer.from(head, 'latin1'), ...chunks]);
+    direct.lane.answer([Buffer.from(direct.head, 'latin1'), ...chunks]);
     return;
   }
   writeHead(exchange, status, headers);
@@ -160,11 +156,12 @@ function sendChunks(exchange: Exchange, status: number, headers: FlatHeaders, bo
   else writeChunks(exchange, chunks);
 }
 
-/** @param body has room for the head before it */
-function sendWithHead(lane: Lane, head: string, body: Uint8Array): void {
-  const whole = Buffer.from(body.buffer, body.byteOffset - head.length, head.length + body.length);
+/** Head and body in one write. */
+function writeWhole(lane: Lane, head: string, bodyBytes: number, write: NonNullable<Body['write']>): void {
+  const whole = allocateAnswer(head.length + bodyBytes);
   whole.write(head, 'latin1');
-  if (lane.answer(whole)) releaseBody(body);
+  write(whole, head.length);
+  if (lane.answer(whole)) releaseAnswer(whole);
 }
 
 /** Corking passes all chunks to the kernel in one call, without a copy. */

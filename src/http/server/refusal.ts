@@ -35,9 +35,8 @@ export function refuseDirectly(lane: Lane, origins: OriginFields): boolean {
   const { req } = lane;
   if (req.method !== 'GET' && req.method !== 'HEAD') return false;
   const { mayHaveContent, fields } = factsOf(req, origins);
-  // Null if a long origin makes the head too long for the lane.
-  const head = mayHaveContent ? null : headText(503, HEADERS, fields);
-  if (head === null) return false;
+  if (mayHaveContent) return false;
+  const head = headText(503, HEADERS, fields);
   lane.answer(req.method === 'HEAD' ? head : head + BODY);
   return true;
 }

@@ -1,7 +1,8 @@
 /** Whole answers that are kept. Inside, because no answer shows whether it was kept. */
 import { test } from 'tap';
+import { keptBody } from '../../../src/answer/body.js';
 import { ANSWER_CACHE_ENTRY_BYTES_MAX } from '../../../src/base/limits.js';
-import { AnswerCache, type KnownAnswer } from '../../../src/http/answer/answer-cache.js';
+import { AnswerCache } from '../../../src/http/answer/answer-cache.js';
 import { viewOfEvents } from '../../answer/reading.js';
 import { bearer, EVENTS, type Reply, ROOM, serve, setUp, viewsOf } from '../harness.js';
 
@@ -86,8 +87,8 @@ let tags = 0;
 function answerOf(
   bodyBytes: number,
   entityTag = `W/"x-${String(tags++).padStart(11, '0')}"`,
-): Omit<KnownAnswer, 'wire'> {
-  return { entityTag, modifiedMs: null, headers: [], body: Buffer.alloc(bodyBytes, 'x') };
+): Parameters<AnswerCache['offer']>[3] {
+  return { entityTag, modifiedMs: null, headers: [], body: keptBody(Buffer.alloc(bodyBytes, 'x')) };
 }
 
 test('an answer is kept from its second request on, within the bound, for the present snapshot', (t) => {
@@ -142,9 +143,10 @@ test('if only the tag of an answer is kept, 304 needs no new body', async (t) =>
 test('kept answers are copies', (t) => {
   const cache = new AnswerCache(1_000_000);
   cache.keepOnly('first');
-  const answer = answerOf(10);
+  const bytes = Buffer.alloc(10, 'x');
+  const answer = { ...answerOf(0), body: keptBody(bytes) };
   for (let n = 0; n < 2; n++) cache.offer('/target', null, 'json', answer);
-  answer.body?.fill(0);
+  bytes.fill(0);
   t.equal(Buffer.from(cache.find('/target')?.answers.json?.body ?? []).toString(), 'xxxxxxxxxx');
   t.end();
 });

@@ -4,10 +4,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { type Test, test } from 'tap';
-import { DIRECT_HEAD_BYTES_MAX } from '../../../src/base/limits.js';
 import type { NormalisedEvent } from '../../../src/base/model/event.js';
-import { PLAIN_FIELDS } from '../../../src/http/answer/answer-fields.js';
-import { headText } from '../../../src/http/answer/respond.js';
 import type { LaneHandler, RequestHandler } from '../../../src/http/handler.js';
 import { viewOfEvents } from '../../answer/reading.js';
 import { EVENTS, FIRST_MS, ROOM, serve, setUp, token, viewsOf } from '../harness.js';
@@ -292,9 +289,3 @@ async function leaveUnread(t: Test, isAlone: boolean): Promise<void> {
   }
   fast.socket.destroy();
 }
-
-test('Node writes heads that are too long for the reserved bytes', (t) => {
-  t.equal(headText(200, ['A', 'x'.repeat(DIRECT_HEAD_BYTES_MAX)], PLAIN_FIELDS), null);
-  t.match(headText(304, ['A', 'x'], PLAIN_FIELDS), /^HTTP\/1.1 304 Not Modified\r\nA: x\r\nX-/);
-  t.end();
-});

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'msgpackr';
 import Negotiator from 'negotiator';
@@ -177,7 +178,7 @@ test('records that cannot be decoded are rejected one by one, as in a file', asy
 });
 
 test('an abort ends the load with its reason, at every stage', async (t) => {
-  const stages: [stage: string, answer: Parameters<typeof startUpstream>[1]][] = [
+  const stages: [stage: string, answer: (request: IncomingMessage, response: ServerResponse) => void][] = [
     ['before the answer', () => {}],
     [
       'in the middle of the body',
@@ -195,12 +196,14 @@ test('an abort ends the load with its reason, at every stage', async (t) => {
     ],
   ];
   for (const [stage, answer] of stages) {
-    const upstream = await startUpstream(t, answer);
     const controller = new AbortController();
     const reason = new Error('enough');
+    const upstream = await startUpstream(t, (request, response) => {
+      // Time for the first bytes to arrive.
+      setTimeout(() => controller.abort(reason), 50);
+      answer(request, response);
+    });
     const source = sourceOf({ kind: 'http', url: upstream.origin });
-    // Time for the first bytes to arrive.
-    setTimeout(() => controller.abort(reason), 50);
     t.equal(await failureOf(collect(source, { signal: controller.signal })), reason, stage);
     await allClosed(upstream);
     t.equal(await failureOf(collect(source, { signal: controller.signal })), reason, 'and before it begins');
