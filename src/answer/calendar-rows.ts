@@ -1,3 +1,4 @@
+import { GROUP_ONLY, OWN_CALENDAR } from '../base/model/format.js';
 import { compareCodePoints } from '../base/model/text.js';
 import type { CodeColumn } from '../base/structures/posting-lists.js';
 import type { Rows } from '../snapshot/rows.js';
@@ -80,7 +81,7 @@ const CLOSING = Buffer.from('END:VCALENDAR\r\n');
 
 /** The lines before the first event. @param more additional lines, such as the name of a feed */
 function calendarOpening(more = ''): Buffer {
-  return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Lectern//Lectern//EN\r\n${more}`);
+  return Buffer.from(`BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:${OWN_CALENDAR}\r\n${more}`);
 }
 
 /** How often calendar programs should fetch the feed. Few comply. */
@@ -214,6 +215,8 @@ const UID = property('UID');
 const SUMMARY = property('SUMMARY');
 const LOCATION = property('LOCATION');
 const DESCRIPTION = property('DESCRIPTION');
+/** One line that is a group and no lecturer. */
+const DESCRIPTION_OF_GROUP = property(`DESCRIPTION;${GROUP_ONLY}`);
 const CATEGORIES = property('CATEGORIES');
 
 const spans = new RowSpans();
@@ -246,7 +249,9 @@ function lessonText(
   spans.read(rows, leader);
   const [start, end] = [TIME, END_TIME].map((field) => instantText(spans.textOf(rows, field) ?? ''));
   const title = spans.textOf(rows, TITLE) || names.courseName(leader) || inOrder(types).join(', ');
-  const people = [lecturers, groups].map((texts) => inOrder(texts).join(', ')).filter((text) => text !== '');
+  const [lecturer = '', group = ''] = [lecturers, groups].map((texts) => inOrder(texts).join(', '));
+  const people = [lecturer, group].filter((text) => text !== '').join('\n');
+  const description = lecturer === '' ? DESCRIPTION_OF_GROUP : DESCRIPTION;
   const categories = [...inOrder(types).map(escapeText), ...(isClash ? [CLASH] : [])];
   const lines = [
     contentLine('UID', escapeText(uid ?? '')),
@@ -256,7 +261,7 @@ function lessonText(
     ...[
       ['SUMMARY', escapeText(title)] as const,
       ['LOCATION', escapeText(inOrder(places).join(', '))] as const,
-      ['DESCRIPTION', escapeText(people.join('\n'))] as const,
+      [description.name, escapeText(people)] as const,
       ['CATEGORIES', categories.join(',')] as const,
     ].map(([name, value]) => (value === '' ? '' : contentLine(name, value))),
   ];
@@ -349,7 +354,7 @@ function writeLine({ name }: Property, value: string, target: Buffer, offset: nu
 function writePeople(rows: Rows, target: Buffer, offset: number): number {
   const [hasLecturer, hasGroup] = [hasText(LECTURER), hasText(GROUP)];
   if (!hasGroup) return writeText(rows, DESCRIPTION, LECTURER, target, offset);
-  if (!hasLecturer) return writeText(rows, DESCRIPTION, GROUP, target, offset);
+  if (!hasLecturer) return writeText(rows, DESCRIPTION_OF_GROUP, GROUP, target, offset);
   const octets = DESCRIPTION.bytes.length + octetsOf(LECTURER) + ESCAPED_BREAK.length + octetsOf(GROUP);
   if (octets > LINE_OCTETS_MAX) {
     const text = `${spans.textOf(rows, LECTURER)}\n${spans.textOf(rows, GROUP)}`;

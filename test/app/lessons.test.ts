@@ -1,7 +1,10 @@
 /** Lessons through the library: records of one lessonId, and records with several values. */
+import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { test } from 'tap';
+import type { IdentifierMode } from '../../src/base/model/event.js';
 import type {
   RecordLoad,
   RecordLoadOptions,
@@ -252,4 +255,100 @@ test('a list goes out as CSV or calendar and comes in again as the same timetabl
     'each lesson is one event again',
   );
   for (const timetable of [before, again, calendar]) await timetable.close();
+});
+
+/** Texts with all that a calendar escapes or folds. */
+const someText = fc
+  .string({ unit: fc.constantFrom(...'abcXYZ 7,;:\\"\'&<áÜ漢🎓'), minLength: 1, maxLength: 90 })
+  .map((text) => text.trim() || 'x');
+const someRecord = fc.record({
+  id: fc.uuid(),
+  hour: fc.integer({ min: 0, max: 5 }),
+  hours: fc.integer({ min: 0, max: 2 }),
+  title: someText,
+  roomId: fc.option(someText.map((text) => text.slice(0, 20))),
+  studyGroup: fc.option(someText),
+  lecturer: fc.option(someText),
+  type: fc.option(someText),
+});
+
+const nameOf = ({ name }: { readonly name: string | null }): string | null => name;
+
+/** A list goes out in a format and comes in again. */
+async function roundTrip(
+  path: string,
+  source: TimetableOptions['source'],
+  identifiers: IdentifierMode,
+): Promise<[before: Timetable, again: Timetable]> {
+  const before = await timetableOf(source, { identifiers });
+  await writeFile(path, before.findBytes({}, path.endsWith('csv') ? 'csv' : 'ics'));
+  return [before, await timetableOf(path, { identifiers })];
+}
+
+test('a calendar read again has the same ids, times, titles, rooms, groups, lecturers and types', async (t) => {
+  const path = join(t.testdir(), 'out.ics');
+  const samples = fc.sample(fc.array(someRecord, { minLength: 1, maxLength: 40 }), { seed: 35, numRuns: 20 });
+  for (const [n, sample] of samples.entries()) {
+    const records = sample.map(({ hour, hours, ...others }) => {
+      const [time, endTime] = [hour, hour + hours].map((each) => `2026-10-05T${10 + each}:00:00Z`);
+      return { time, endTime, ...others };
+    });
+    const identifiers = n % 2 === 0 ? 'any' : 'derived';
+    const [before, again] = await roundTrip(path, records, identifiers);
+    assert.deepEqual(again.find().events, before.find().events);
+    await before.close();
+    await again.close();
+  }
+  const [before, again] = await roundTrip(path, 'fixtures/demo.ndjson.gz', 'derived');
+  const untitled = new Set(before.find().events.flatMap(({ id, title }) => (title === null ? [id] : [])));
+  const kept = (timetable: Timetable): object[] =>
+    timetable
+      .find()
+      .events.map(({ roomId, courseId, groupId, title, ...others }) =>
+        untitled.has(others.id) ? others : { ...others, title },
+      );
+  t.strictSame(
+    kept(again),
+    kept(before),
+    'the demo, but for titles that it lacks, and ids of rooms, courses and groups',
+  );
+  const rooms = (timetable: Timetable): unknown[] =>
+    timetable.directory('rooms').entries.map(({ name, events }) => ({ name, events }));
+  t.strictSame(rooms(again), rooms(before));
+  await before.close();
+  await again.close();
+});
+
+test('a CSV list read again has the same events and lessons, and no names of identifiers', async (t) => {
+  const records = [
+    { id: '1', ...EIGHT, roomId: 'B 1', courseId: 'Optics', groupId: 'g', studyGroup: 'PH4', lessonId: 'L' },
+    {
+      id: '2',
+      ...EIGHT,
+      roomId: 'B 2',
+      courseId: 'Optics',
+      studyGroup: '',
+      lecturer: 'Doe, "J"',
+      lessonId: 'L',
+    },
+  ];
+  const [before, again] = await roundTrip(join(t.testdir(), 'out.csv'), records, 'derived');
+  t.strictSame(again.find().events, before.find().events);
+  t.equal(String(again.findBytes({}, 'csv')), String(before.findBytes({}, 'csv')), 'lessons included');
+  t.strictSame(before.directory('rooms').entries.map(nameOf), ['B 1', 'B 2']);
+  t.strictSame(again.directory('rooms').entries.map(nameOf), [null, null]);
+  await before.close();
+  await again.close();
+});
+
+test('the description is read only in a calendar of Lectern', async (t) => {
+  const path = join(t.testdir(), 'out.ics');
+  const [before, own] = await roundTrip(path, [{ id: '1', ...EIGHT, studyGroup: 'PH4' }], 'any');
+  t.match(String(before.findBytes({}, 'ics')), '\r\nDESCRIPTION;X-LECTERN=GROUP:PH4\r\n');
+  const text = String(before.findBytes({}, 'ics')).replace(/^PRODID:.*$/m, 'PRODID:-//Another//EN');
+  await writeFile(path, text);
+  const other = await timetableOf(path);
+  const groups = [own, other].map((each) => each.find().events[0]?.studyGroup);
+  t.strictSame(groups, ['PH4', null]);
+  for (const timetable of [before, own, other]) await timetable.close();
 });

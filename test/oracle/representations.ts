@@ -79,6 +79,7 @@ export function icsOf(
     const room = joined(({ roomId }) =>
       roomId === null ? null : nameOracle(all, 'roomId', roomId) || roomId,
     );
+    const isGroupOnly = joined(({ lecturer }) => lecturer) === '';
     const isClash = members.some(({ id }) => clashes.has(id));
     const [first] = all.filter(({ lessonId }) => lessonId === lesson).sort(compareEvents);
     const isFirst = first?.time === Date.parse(event.time) && first.endTime === Date.parse(event.endTime);
@@ -92,7 +93,7 @@ export function icsOf(
       ['DTEND', end === start ? '' : end],
       ['SUMMARY', text(event.title || course || types.join(', '))],
       ['LOCATION', text(room)],
-      ['DESCRIPTION', text(known.join('\n'))],
+      [isGroupOnly ? 'DESCRIPTION;X-LECTERN=GROUP' : 'DESCRIPTION', text(known.join('\n'))],
       ['CATEGORIES', categories.join(',')],
     ];
     lines.push('BEGIN:VEVENT');

@@ -67,3 +67,7 @@ export const FEED_EXTENSIONS: readonly string[] = ['ics', 'json', 'csv', FEED_PA
 export const FEED_FORMATS: readonly FeedFormat[] = FEED_EXTENSIONS.flatMap((extension) =>
   [...FORMATS, FEED_PAGE].filter(({ name }) => name === extension),
 );
+
+/** The PRODID of calendars that Lectern writes, and a parameter of a DESCRIPTION that has only a study group. */
+export const OWN_CALENDAR = '-//Lectern//Lectern//EN';
+export const GROUP_ONLY = 'X-LECTERN=GROUP';

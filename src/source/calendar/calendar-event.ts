@@ -2,6 +2,7 @@
 import { CALENDAR_PROPERTIES_MAX, RECORD_BYTES_MAX, ZONE_NAME_UNITS_MAX } from '../../base/limits.js';
 import type { RecordPosition, Rejection, RejectionCode } from '../../base/model/event.js';
 import type { FieldName } from '../../base/model/fields.js';
+import { GROUP_ONLY } from '../../base/model/format.js';
 import { formatInstant } from '../../base/model/time.js';
 import {
   type ContentLine,
@@ -154,6 +155,10 @@ export class EventLines {
         if (category !== undefined) columns[name] ??= category;
         return;
       }
+      case 'DESCRIPTION':
+        // Without a lecturer, in a calendar of Lectern.
+        columns[name] ??= `${line.parameters === GROUP_ONLY ? '\n' : ''}${unescapeText(value)}`;
+        return;
       case 'PERSON':
         return;
       default:
@@ -190,6 +195,16 @@ export class EventLines {
 
   end(): CalendarEvent | EventFault {
     return this.fault ?? this.#event;
+  }
+}
+
+/** The fields that Lectern writes into a description of its own calendars. */
+export function takeOwn({ columns }: CalendarEvent): void {
+  const [lecturer = '', ...group] = columns.DESCRIPTION?.split('\n') ?? [];
+  const found = { PERSON: lecturer, 'X-WR-CALNAME': group.join('\n') };
+  for (const [name, text] of Object.entries(found)) {
+    if (text === '') delete columns[name];
+    else columns[name] = text;
   }
 }
 

@@ -8,6 +8,8 @@ import {
   RECORD_BYTES_MAX,
 } from '../../base/limits.js';
 import type { ExpansionWindow } from '../../base/model/expansion.js';
+import { OWN_CALENDAR } from '../../base/model/format.js';
+import { parseIdentifier } from '../../base/model/identifier.js';
 import type { ReadRules } from '../../base/model/read-rules.js';
 import {
   DAY_MS,
@@ -25,6 +27,7 @@ import {
   isCancelled,
   isRecurring,
   isWithdrawal,
+  takeOwn,
 } from './calendar-event.js';
 import { type FoundLine, LineScanner, readContentLine, unescapeText } from './content-line.js';
 import { EventOutput, type OutsideSpan } from './event-output.js';
@@ -158,6 +161,7 @@ export class CalendarReader implements FormatReader {
     } else if (line.name === 'X-WR-CALNAME') scope.name = text;
     else if (line.name === 'NAME') scope.name ??= text;
     else if (line.name === 'X-WR-TIMEZONE') scope.ownZone = zoneOfName(text);
+    else if (line.name === 'PRODID') scope.isOwn = text === OWN_CALENDAR;
     else if (line.name === 'METHOD') scope.isCancelling = text.trim().toUpperCase() === 'CANCEL';
   }
 
@@ -241,6 +245,7 @@ export class CalendarReader implements FormatReader {
       return;
     }
     const uid = uidOf(event);
+    if (this.#scope.isOwn) takeOwn(event);
     if (this.#scope.isCancelling) Object.assign(event.columns, { METHOD: 'CANCEL', STATUS: 'CANCELLED' });
     if (isWithdrawal(event)) {
       this.#output.withdraw(event, uid);
@@ -255,7 +260,10 @@ export class CalendarReader implements FormatReader {
     if (isCancelled(event)) this.#output.cancel(event, uid, timing);
     else if (timing instanceof UnknownZone) this.#keepWaiting(event, uid, timing);
     else if (isFault(timing)) this.#output.reject(event, withOthers(timing, event, this.#scope));
-    else this.#output.giveSingle(event, uid, timing);
+    else {
+      const isId = this.#scope.isOwn && parseIdentifier(uid, this.#rules.identifiers, 'id') !== null;
+      this.#output.giveSingle(event, uid, timing, isId);
+    }
   }
 
   #keepWaiting(event: CalendarEvent, uid: string, fault: UnknownZone): void {

@@ -135,7 +135,7 @@ export class EventOutput {
   }
 
   /** Gives an event that does not recur. Of versions with one UID, the one with the highest SEQUENCE counts. */
-  giveSingle(event: CalendarEvent, uid: string, timing: Timing): void {
+  giveSingle(event: CalendarEvent, uid: string, timing: Timing, isId = false): void {
     const sequence = sequenceOf(event);
     const { instantMs } = timing.start;
     const known = this.#singles.of(uid);
@@ -152,7 +152,7 @@ export class EventOutput {
       this.#retract(event, uid, known, detail);
     }
     this.#singles.give(uid, sequence, instantMs, event.position);
-    this.give(event, uid, instantMs, timing);
+    this.give(event, uid, isId ? null : instantMs, timing);
   }
 
   /** Takes back the versions of an event that does not recur and is cancelled by STATUS. */
@@ -195,8 +195,8 @@ export class EventOutput {
     });
   }
 
-  /** @param namedMs the start from which the identifier is made */
-  give(event: CalendarEvent, uid: string, namedMs: number, { start, length, end }: Timing): void {
+  /** @param namedMs the start from which the identifier is made; null if it is the UID */
+  give(event: CalendarEvent, uid: string, namedMs: number | null, { start, length, end }: Timing): void {
     const endMs = end?.instantMs ?? endOf(start.localMs, start.instantMs, start.zone, length);
     if (end !== null) this.#count(end.kind);
     this.#give(event, uid, namedMs, { startMs: start.instantMs, endMs, kind: start.kind });
@@ -208,7 +208,12 @@ export class EventOutput {
     this.#give(event, uid, namedMs, times);
   }
 
-  #give(event: CalendarEvent, uid: string, namedMs: number, { startMs, endMs, kind }: EventTimes): void {
+  #give(
+    event: CalendarEvent,
+    uid: string,
+    namedMs: number | null,
+    { startMs, endMs, kind }: EventTimes,
+  ): void {
     if (startMs < INSTANT_MS_MIN || endMs > INSTANT_MS_MAX) {
       const detail = 'the event lies outside the years 0000 to 9999';
       this.reject(event, faultOf('malformed-time', 'endTime', detail));
@@ -220,7 +225,8 @@ export class EventOutput {
     row.record = event.position.record;
     row.line = event.position.line ?? 0;
     const start = this.#texts.of(startMs);
-    const id = derivedIdentifier('id', `${uid} ${namedMs === startMs ? start : this.#texts.of(namedMs)}`);
+    const named = namedMs === null || namedMs === startMs ? start : this.#texts.of(namedMs);
+    const id = namedMs === null ? uid : derivedIdentifier('id', `${uid} ${named}`);
     const end = this.#texts.of(endMs);
     if (table.needsObjects) {
       this.#present = null;

@@ -14,6 +14,8 @@ export class CalendarScope {
   name: string | null = null;
   /** METHOD:CANCEL: the events of the calendar are cancelled. */
   isCancelling = false;
+  /** Whether Lectern wrote the calendar. */
+  isOwn = false;
   /** X-WR-TIMEZONE. */
   ownZone: CalendarZone | null = null;
   readonly #given: CalendarZone | null;
