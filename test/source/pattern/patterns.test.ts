@@ -235,6 +235,23 @@ fastTest('the other weekdays of a source tell what a short name or a number mean
     await first(['ma']),
     /day "ma": it is Tuesday \(fr, es, it\) or Monday \(nl, sv\); expected a name that has one meaning/,
   );
+  for (const [days, problem] of [
+    [['Do', 'do.'], 'Thursday (de, nl) or Sunday (es, pt, it)'],
+    [['Di'], 'Tuesday (de, nl) or Sunday (fr)'],
+    [['Sa'], 'Saturday (en, de, fr, es, pt, it, letters) or Tuesday (tr)'],
+    [['So'], 'Sunday (de, sv) or Saturday (pl, cs)'],
+    [['M', 'm'], 'Monday (en, nl, sv, letters) or Tuesday (es)'],
+    [['L'], 'Monday (fr, es, it) or Saturday (sv)'],
+    [['S'], 'Saturday (fr, es, it, letters) or Sunday (sv) or Tuesday (tr)'],
+  ] as const) {
+    const refused = days.map((day) => `day "${day}": it is ${problem}; expected a name that has one meaning`);
+    const found = await first(days);
+    t.ok(refused.every((each) => found.includes(each)) && !/^\d/.test(found), `${days}: ${found}`);
+  }
+  t.equal(await first(['Do', 'Fr']), '01 02', 'in German, Do is Thursday');
+  t.equal(await first(['Do', 'Lu']), '04 28', 'in Spanish and Italian, do is Sunday');
+  t.equal(await first(['Di', 'Mi']), '29 30', 'in German, Di is Tuesday');
+  t.equal(await first(['di', 'je']), '04 01', 'in French, di is Sunday');
   t.equal(await first(['pn', 'wt', 'śr', 'cz', 'pt', 'sb', 'nd']), '28 29 30 01 02 03 04', 'in Polish');
   t.equal(await first(['pn']), '28', 'in Polish, not in Lithuanian');
   t.match(await first(['maanantai', 'tiistai', 'ke', 'pe']), '28 29 30 02', 'in Finnish, pe is Friday');
