@@ -156,6 +156,7 @@ export const SLOW_SIZES = [
 /** Tests that `npm run test:hard` runs at full size. */
 const HARD = [
   'hard/',
+  'browser/explorer-axe.',
   'browser/explorer-lighthouse.',
   'change/',
   'snapshot/',
