@@ -140,6 +140,9 @@ const PROBLEMS: Readonly<Record<string, (found: string, value: string) => string
   T2002: () => 'the value on the right is no number',
 };
 
+/** JSONata quotes whole values. */
+const MESSAGE_UNITS_MAX = 200;
+
 /** The problem as a clause. JSONata's own words are kept only for what is rare. */
 function problemOf({ code = '', position, token, value, message }: JsonataError): string {
   const [found, shown] = [token, value].map((each) => quoteEscaped(String(each)));
@@ -150,8 +153,10 @@ function problemOf({ code = '', position, token, value, message }: JsonataError)
   const where = position === undefined ? '' : `character ${position}: `;
   if (/^Invalid (?:string|array) length$/.test(message))
     return `${where}it makes a text or a list that is too long; expected one that only finds records`;
-  const plain = message.replace(/^error parsing regexp: /, 'its pattern is none of RE2: ');
-  return where + (known ?? (code === '' ? plain : `JSONata refuses it with ${code} (${message})`));
+  const plain = message
+    .slice(0, MESSAGE_UNITS_MAX)
+    .replace(/^error parsing regexp: /, 'its pattern is none of RE2: ');
+  return where + (known ?? (code === '' ? plain : `JSONata refuses it with ${code} (${plain})`));
 }
 
 const loadEngines = onFirstUse(() => Promise.all([import('jsonata'), import('re2js')]));

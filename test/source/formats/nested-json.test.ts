@@ -97,6 +97,12 @@ const FAULTS: readonly (readonly [what: string, document: unknown, records: stri
   ],
   ['a range without end', WEEK, '[1..100000000]', /records "\[1..100000000\]": .*gives more than \d+ values/],
   ['a name that is no function', WEEK, 'sum(schedules)', /"sum" is no function; expected a name with \$/],
+  [
+    'a long text that is no number',
+    WEEK,
+    '$number($pad("9", 900000, "9"))',
+    /^(?=.{0,400}$).*JSONata refuses it with D3030 \(Unable to cast value to a number: "9+\)$/,
+  ],
   ['a pattern with look-ahead', WEEK, 'schedules.*[$match(title, /(?=a)/)]', /records "/],
   ['a document that is none', '{"a": [}', 'a', /it is not one JSON document: /],
   ['two documents', '{"a": 1}\n{"a": 2}', 'a', /it is not one JSON document: /],
