@@ -32,7 +32,7 @@ const smallAnswers = new Slabs(allocateUncleared, SLAB_BYTES, CUT_BYTES_MAX);
 
 /** The length of blocks of the first class; each further class doubles the length. */
 const BLOCK_BYTES_MIN = 2 * CUT_BYTES_MAX;
-/** Free blocks kept per class; usually one block is in use. All free blocks together take at most 1 MiB. */
+/** Free blocks kept per class; usually one block is in use. All free blocks together take at most 2 MiB. */
 const FREE_BLOCKS_MAX = 2;
 const freeBlocks: ArrayBuffer[][] = Array.from({ length: classOf(BODY_WHOLE_BYTES_MAX) + 2 }, () => []);
 

@@ -37,6 +37,7 @@ function httpDate(): string {
 /** A whole head on the lane. @param headers valid, in ISO 8859-1 */
 export function headText(status: number, headers: FlatHeaders, fields: AnswerFields): string {
   let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
+  // A template would convert each of its values to a text first.
   for (let i = 0; i < headers.length; i += 2) {
     text += headers[i];
     text += ': ';
